@@ -1,0 +1,87 @@
+"""The only door to /proc and /sys, of this machine or of a captured one.
+
+A captured machine is a folder with ``proc/`` and ``sys/`` as text (links kept) and ``machine.toml``: where it comes
+from, and the answers that are not files (statvfs, rlimits, uname, identity). The idea is that of
+``lscpu --sysroot`` (util-linux): the option users have is the door tests use.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamworthy.errors import ProbeError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Sysroot:
+    """A machine's kernel files. Paths are given without a leading slash: ``proc/meminfo``.
+
+    ``live`` is True for this machine; ``answers`` holds machine.toml of a captured one and is empty when live.
+    """
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self.root = root
+        self.live = root == Path("/")
+        self.answers: Mapping[str, Any] = {} if self.live else _read_answers(root)
+
+    def path(self, name: str) -> Path:
+        """Give the place of a kernel file below the root."""
+        return self.root / name
+
+    def read_text(self, name: str) -> str:
+        """Read a kernel file; ProbeError when it cannot be read."""
+        try:
+            return self.path(name).read_text(encoding="utf-8", errors="surrogateescape")
+        except OSError as error:
+            raise ProbeError(f"/{name}: cannot be read: {error.strerror}") from error
+
+    def read_optional(self, name: str) -> str | None:
+        """Read a kernel file that not every kernel has: None when it is absent, ProbeError when it cannot be read."""
+        try:
+            return self.path(name).read_text(encoding="utf-8", errors="surrogateescape")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise ProbeError(f"/{name}: cannot be read: {error.strerror}") from error
+
+    def exists(self, name: str) -> bool:
+        """Tell whether a kernel file or folder is there."""
+        return self.path(name).exists()
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """List a folder, sorted; empty when it is absent."""
+        try:
+            return tuple(sorted(os.listdir(self.path(name))))
+        except (FileNotFoundError, NotADirectoryError):
+            return ()
+        except OSError as error:
+            raise ProbeError(f"/{name}: cannot be listed: {error.strerror}") from error
+
+    def resolve(self, name: str) -> str | None:
+        """Follow links, staying below the root: the path without a leading slash, None when it is absent."""
+        try:
+            real = self.path(name).resolve(strict=True)
+        except OSError:
+            return None
+        root = self.root.resolve()
+        return str(real.relative_to(root)) if real.is_relative_to(root) else None
+
+
+def _read_answers(root: Path) -> Mapping[str, Any]:
+    file = root / "machine.toml"
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"{file}: not found, expected the description of a captured machine",
+            fix="give --sysroot a folder with proc/, sys/ and machine.toml, such as one below fixtures/machines/",
+        ) from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file}: not valid TOML: {error}", fix="repair the file") from error
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror}", fix="check its permissions") from error
