@@ -55,6 +55,22 @@ class Verdict:
     evidence: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """A gate's verdict with what surrounds it in a report.
+
+    ``why`` is the gate's reason; ``see`` is the file and key of its limit; ``level`` is the tier's, empty for the case
+    of a run that could not begin; ``bounds`` holds the name and the value of each bound, as text.
+    """
+
+    gate: str
+    verdict: Verdict
+    why: str
+    see: str
+    level: str
+    bounds: tuple[tuple[str, str], ...]
+
+
 def verdict(  # noqa: PLR0913 - the one place where a verdict's optional parts get their empty values
     word: Word,
     *,

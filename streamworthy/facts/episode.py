@@ -1,4 +1,4 @@
-"""Timed runs of the engine, each with the state it ran in."""
+"""Timed runs of the engine, each with the state it ran in, and what the performance gates judge."""
 
 from __future__ import annotations
 
@@ -11,12 +11,36 @@ class Residency:
 
     resident_bytes: int
     total_bytes: int
-    method: str  # "cachestat", "mincore", "nowait-sample"
+    method: str  # "cachestat", "mincore", "nowait sample", joined by "+" where shards differ
 
     @property
     def share(self) -> float:
         """Resident share of one."""
         return self.resident_bytes / self.total_bytes if self.total_bytes else 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Eviction:
+    """What became of an attempt to get the shards out of the page cache."""
+
+    after: Residency
+    seconds: float
+    passes_count: int
+    kept: str  # why pages stayed: who maps them, or that the file system holds them; "" when verified cold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disturbers:
+    """Who else uses the shards or their device right now."""
+
+    mapping: tuple[str, ...]  # "name (pid N)" of each process that maps a shard
+    reading: tuple[str, ...]  # "name (pid N), 120.0 MB/s", or the device when nobody can be named
+    hidden: str  # which processes could not be looked into; "" when all could
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them, without repeating one that both maps and reads."""
+        return tuple(dict.fromkeys(self.mapping + self.reading))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,55 +50,144 @@ class EngineBuild:
     name: str  # "llama-cpp-python"
     version: str  # "0.3.36"
     commit: str  # of llama.cpp, "" when the build does not tell
-    flags: str  # "native" or "portable", with what llama_print_system_info says
+    flags: str  # "native", "portable" or "unknown"
+    features: str  # what llama_print_system_info says
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineState:
-    """What the engine really did with its wishes, read from the child's maps, smaps, status and log after loading."""
+    """What the engine really did with its wishes, read from the child's maps, status and log after its first prompt."""
 
     mapped_bytes: int  # size (not Rss) of the VMAs over the shards
-    tensor_bytes: int  # what had to be mapped
     rss_anon_bytes: int
     rss_file_bytes: int
     locked_bytes: int  # VmLck
+    base_bytes: int  # RssAnon of the child before loading, and the vocabulary's tables
     kv_bytes: int | None  # from the engine's log; None when it did not say
-    compute_bytes: int | None
+    compute_bytes: int | None  # likewise
     repack_bytes: int  # CPU_REPACK buffers in the log; 0 when there is none
     context_tokens: int  # what the engine says it has
     threads: int
-    refused: tuple[str, ...]  # wishes that did not take effect, one clear line each
+    load_mode: str  # from the log: "mmap", "none", "mmap+mlock", ...; "" when it did not say
+    flash_attention: str  # "enabled", "disabled", or "" when the log did not say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """One timed part of an episode: a load, a prompt or a run of decoded tokens."""
+    """One timed part of an episode: a load, a prompt or a run of decoded tokens.
 
-    name: str  # "load", "first_token", "prefill", "decode"
+    ``token_seconds`` holds the arrival of each decoded token since the phase began, ``token_device_bytes`` what the
+    engine had read from the device by then; both are empty for a load and for a prompt.
+    """
+
+    name: str  # "load", "prompt", "prompt_evicted", "decode"
     seconds: float
     tokens: int
-    token_seconds: tuple[float, ...]  # arrival of each token since the phase began; empty for a load
-    device_bytes: int  # read_bytes of the child's /proc/PID/io; None is impossible: the file is required
+    token_seconds: tuple[float, ...]
+    token_device_bytes: tuple[int, ...]
+    device_bytes: int
     major_faults: int
-    before: Residency
-    after: Residency
+    before: Residency | None  # None: not looked at, because the phase follows the one before it directly
+    after: Residency | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """The machine while an episode ran."""
+
+    io_full_share: float | None  # PSI; None on kernels without it
+    memory_full_share: float | None
+    temperature_celsius: float | None  # hottest sensor of the model's devices; None: not readable
+    device_bytes: int | None  # read by anyone from the model's devices; None: devices not known
+    engine_bytes: int  # read by the engine's process in the same time
+    disturbers: tuple[str, ...]  # seen before the episode, and let through by --disturb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
     """One fresh state of the engine and what was timed in it.
 
-    ``start_seconds``: spawn of the child to its first answer, imports included. ``answer``: greedy token ids to the
-    fixed prompt. ``disturbers``: who else mapped the shards or read the device, ``name (pid N)``.
+    ``start_seconds``: spawn of the child to its answer to the load, imports included; 0 when the process served an
+    episode before. ``first_token_seconds``: the same moment to the first non-empty token.
     """
 
-    state: str  # "cold" or "warm"
+    state: str  # "cold", "warm, resident" or "warm, steady"
+    number: int  # from 0
     start_seconds: float
+    first_token_seconds: float
     phases: tuple[Phase, ...]
-    answer: tuple[int, ...]
+    answer: tuple[int, ...]  # greedy token ids to the fixed prompt; empty when it was not asked
+    answer_text: str
     engine: EngineState
     build: EngineBuild
-    disturbers: tuple[str, ...]
-    psi_io_full_share: float | None  # None: kernel without PSI
-    psi_memory_full_share: float | None
-    temperature_celsius: float | None  # of the model's device; None: not readable
+    conditions: Conditions
+
+    def phase(self, name: str) -> Phase | None:
+        """Give a phase by name; None when this episode had none."""
+        return next((phase for phase in self.phases if phase.name == name), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One episode's number for one gate: ``tokens`` in ``seconds``, with the state it was taken in."""
+
+    seconds: float
+    tokens: int  # 0 for a load
+    device_bytes: int
+    major_faults: int
+    resident_share: float | None  # before; None: not looked at
+    note: str  # a second number of the same episode, for the evidence; "" when there is none
+    conditions: Conditions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineFailure:
+    """Why the engine gave no number: one line, what to do, and the end of its log."""
+
+    message: str
+    fix: tuple[str, ...]
+    log: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """The greedy answers of all episodes so far, and the stored reference of the sample model."""
+
+    tokens: tuple[tuple[int, ...], ...]
+    texts: tuple[str, ...]
+    reference: tuple[int, ...] | None  # None for every model but the sample
+    refused: str  # why no episode was run; "" when that is not so
+    failure: EngineFailure | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """Everything that one performance gate judges.
+
+    ``excluded`` says why the gate does not apply, ``refused`` why too few samples could be taken (a named disturber,
+    the budget, a state that could not be verified); both are empty otherwise.
+    """
+
+    metric: str
+    state: str
+    samples: tuple[Sample, ...]
+    wanted_count: int
+    file_bytes: int
+    ceiling_tokens_per_second: float | None  # the tier's memory bandwidth / bytes per token; None: not given
+    excluded: str
+    refused: str
+    refused_fix: tuple[str, ...]
+    failure: EngineFailure | None
+    answers: Answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mapping:
+    """How the engine holds the weights: what load.mapped_share judges."""
+
+    engine: EngineState | None  # None when the engine gave no state: ``failure`` or ``refused`` says why
+    tensor_bytes: int
+    repack_asked: bool
+    mmap_asked: bool
+    refused: str
+    failure: EngineFailure | None

@@ -1,0 +1,1 @@
+"""Many reports -> one audit."""

@@ -1,0 +1,48 @@
+"""The `streamworthy` command: what is asked about models and fleets outside a qualification."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from streamworthy import __version__
+from streamworthy.errors import StreamworthyError
+
+
+def _parser() -> argparse.ArgumentParser:
+    from streamworthy.fleet import command as fleet
+    from streamworthy.gguf import verify_command as verify
+
+    parser = argparse.ArgumentParser(
+        prog="streamworthy",
+        description="Will this machine run this model, at this speed? The qualification itself is `pytest -m qualify`.",
+    )
+    parser.add_argument("--version", action="version", version=f"streamworthy {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    verify.add_parser(commands)
+    fleet.add_parser(commands)
+    return parser
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; 2 with one line for a user's mistake, 130 on Ctrl-C."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.run(arguments, _say))
+    except StreamworthyError as error:
+        print(f"streamworthy: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("streamworthy: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 141
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

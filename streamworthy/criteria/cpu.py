@@ -1,0 +1,106 @@
+"""Whether the processor can run the engine as the tier expects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamworthy.criteria.spec import bounds, required, within
+from streamworthy.units import COUNT, WORDS
+from streamworthy.verdict import Verdict, Word, unknown, verdict
+
+if TYPE_CHECKING:
+    from streamworthy.criteria.spec import Limit
+    from streamworthy.facts.cpu import CpuFacts
+
+_POINTER_BITS = 64
+
+
+@bounds(one_of=required(WORDS))
+def architecture(cpu: CpuFacts, limit: Limit) -> Verdict:
+    """Judge the architecture of the processor and of this process: a 32-bit one cannot map a large model."""
+    wanted = limit.values["one_of"]
+    narrow = cpu.pointer_bits is not None and cpu.pointer_bits < _POINTER_BITS
+    cause, fix = "", ("choose a tier for this architecture with --tier, or another machine",)
+    if cpu.architecture not in wanted:
+        cause = f"the processor is {cpu.architecture}, for which this tier has no limits"
+    elif narrow:
+        cause = f"Python is a {cpu.pointer_bits}-bit program, whose address space cannot hold the model"
+        fix = ("install a 64-bit system and Python: getconf LONG_BIT must print 64",)
+    return verdict(
+        Word.FAIL if cause else Word.PASS,
+        measured=f"{cpu.architecture}, {cpu.pointer_bits}-bit program" if narrow else cpu.architecture,
+        required=f"one of {WORDS.format(wanted)}",
+        cause=cause,
+        fix=fix if cause else (),
+        evidence=(f"model_name={cpu.model_name or 'not told'}",),
+    )
+
+
+@bounds(at_least=required(COUNT))
+def physical_cores(cpu: CpuFacts, limit: Limit) -> Verdict:
+    """Judge the cores that can run at once: physical ones, within affinity and CPU quota."""
+    cores = cpu.usable_cores_count
+    if cores is None:
+        return unknown(
+            f"physical cores are not known: {cpu.cores_unknown}", "mount /sys, then: lscpu -e=CPU,CORE,SOCKET"
+        )
+    cause, fix = _why_few(cpu)
+    return within(cores, limit, COUNT, cause=cause, fix=fix, evidence=_core_evidence(cpu))
+
+
+def _why_few(cpu: CpuFacts) -> tuple[str, tuple[str, ...]]:
+    quota = cpu.quota_cores
+    if quota is not None and cpu.usable_cores_count != cpu.physical_cores_count:
+        cause = f"a control group's CPU quota allows {quota:.2f} of {cpu.physical_cores_count} cores"
+        return cause, ("raise the quota: docker run --cpus=N, systemctl set-property UNIT CPUQuota=N00%",)
+    if cpu.allowed_count is not None and cpu.allowed_count < cpu.online_count:
+        cause = f"affinity or a cpuset allows {cpu.allowed_count} of {cpu.online_count} logical CPUs"
+        return cause, ("taskset -pc $$", "start without taskset or --cpuset-cpus")
+    if cpu.hypervisor:
+        return "the hypervisor gives this guest few cores", ("give the virtual machine more cores, one thread each",)
+    return "the processor has few cores; hardware threads of one core share its arithmetic units", ()
+
+
+def _core_evidence(cpu: CpuFacts) -> tuple[str, ...]:
+    allowed = "no affinity" if cpu.allowed_count is None else str(cpu.allowed_count)
+    return (
+        f"physical_cores_in_affinity={cpu.physical_cores_count}",
+        f"logical_cpus_allowed={allowed}",
+        f"logical_cpus_online={cpu.online_count}",
+        f"cpu_quota={'none' if cpu.quota_cores is None else f'{cpu.quota_cores:.2f}'}",
+    )
+
+
+@bounds(x86_64=required(WORDS), aarch64=required(WORDS))
+def instruction_set(cpu: CpuFacts, limit: Limit) -> Verdict:
+    """Judge the instruction sets that every core within affinity has, by their names in /proc/cpuinfo."""
+    if cpu.architecture not in limit.values:
+        return unknown(f"no instruction sets are asked of {cpu.architecture}", "choose a tier for this architecture")
+    if cpu.flags is None:
+        return unknown("this kernel tells no instruction sets in /proc/cpuinfo", "judge this machine under Linux")
+    wanted = limit.values[cpu.architecture]
+    missing = tuple(word for word in wanted if word not in cpu.flags)
+    return verdict(
+        Word.FAIL if missing else Word.PASS,
+        measured=f"without {WORDS.format(missing)}" if missing else WORDS.format(wanted) or "nothing asked",
+        required=WORDS.format(wanted) or "nothing",
+        cause=_why_missing(cpu, missing) if missing else "",
+        fix=_masked_fix(cpu) if missing else (),
+        evidence=(f"model_name={cpu.model_name or 'not told'}",),
+    )
+
+
+def _why_missing(cpu: CpuFacts, missing: tuple[str, ...]) -> str:
+    words = WORDS.format(missing)
+    if cpu.hypervisor:
+        return f"the guest sees no {words}: the host's processor lacks it, or the hypervisor hides it"
+    return f"the processor has no {words}, or not on every core that this process may use"
+
+
+def _masked_fix(cpu: CpuFacts) -> tuple[str, ...]:
+    if cpu.hypervisor:
+        return (
+            "on the host: grep -c avx2 /proc/cpuinfo",
+            "pass the processor through: qemu -cpu host, libvirt host-passthrough",
+        )
+    return ("choose a machine with these instruction sets",)

@@ -1,0 +1,118 @@
+"""One disk: does it spin, and how is it attached? Flags where they are evidence, latency where they are not. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamworthy.criteria.finding import Finding
+from streamworthy.units import format_seconds
+from streamworthy.verdict import Word
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from streamworthy.facts.storage import BlockLeaf, Volume, VolumeLatency
+
+VIRTUAL = frozenset(("virtio", "vmware", "hyperv", "xen", "emulated"))
+_MEASURED = VIRTUAL | {"raid"}  # whose medium only a measurement can tell
+
+_TRANSPORT_CAUSES = {
+    "usb": "behind USB a drive has one bridge's speed and queue, whatever drive is in the case",
+    "sata": "SATA gives at most 0.6 GB/s and 32 reads at a time",
+    "sas": "SAS gives at most 2.4 GB/s for one drive, and its disks often spin",
+    "sd": "SD cards give about 0.1 GB/s",
+    "emmc": "eMMC gives about 0.3 GB/s",
+    "ufs": "UFS is phone storage, with few reads at a time",
+    "ram": "a RAM disk takes the memory that should cache the shards",
+    "raid": "a RAID controller hides its drives, so that what they are is not known",
+    "memory": "the files lie in memory, not on a drive",
+}
+_OVER_NETWORK = "each read crosses a network"
+_NVME_FIX = ("lsblk -d -o NAME,TRAN,ROTA,SIZE,MODEL  # find an NVMe drive of this machine and move the shards there",)
+_USB_FIX = ("# take the drive out of its case and put it into an M.2 slot of this machine", *_NVME_FIX)
+
+
+def judge_medium(volume: Volume, latency: VolumeLatency | None, at_most_seconds: float) -> list[Finding]:
+    """Judge whether the disks below one volume spin."""
+    if volume.leaves:
+        return [_medium_of(leaf, volume, latency, at_most_seconds) for leaf in volume.leaves]
+    if volume.leaves_unknown is not None:
+        name = f"disks below {volume.mount.mount_point}"
+        return [_by_latency(name, volume.leaves_unknown, latency, at_most_seconds)]
+    reason = "no disk of this machine lies below it"
+    return [Finding(word=Word.NOT_APPLICABLE, measured=_where(volume), cause=reason, fix=())]
+
+
+def _medium_of(leaf: BlockLeaf, volume: Volume, latency: VolumeLatency | None, at_most_seconds: float) -> Finding:
+    name = describe(leaf)
+    if not leaf.flags_are_evidence:
+        return _by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds)
+    if leaf.rotational:
+        cause = f"{leaf.name} below {volume.mount.mount_point} spins: about 10 ms for each random read"
+        return Finding(word=Word.FAIL, measured=f"{name} spinning", cause=cause, fix=_NVME_FIX)
+    return Finding(word=Word.PASS, measured=f"{name} not spinning", cause="", fix=())
+
+
+def _why_flags_say_nothing(leaf: BlockLeaf) -> str:
+    flag = {True: "spinning", False: "not spinning", None: "nothing"}[leaf.rotational]
+    return f"the flag of {leaf.name} ({leaf.transport}) says {flag}, which is no evidence there"
+
+
+def _by_latency(name: str, why: str, latency: VolumeLatency | None, at_most_seconds: float) -> Finding:
+    if latency is None or latency.reads is None:
+        reason = latency.reason if latency else "no latency was measured"
+        return Finding(
+            word=Word.ERROR,
+            measured=f"{name} unknown",
+            cause=f"{why}, and random reads do not settle it: {reason}",
+            fix=("run on the machine itself, with the shards in place and readable",),
+        )
+    median = format_seconds(latency.reads.median_seconds)
+    if latency.reads.median_seconds <= at_most_seconds:
+        return Finding(word=Word.PASS, measured=f"{name}, {median} a random read", cause="", fix=())
+    cause = f"{name} answers a random read in {median}, as slow as a spinning disk ({why})"
+    return Finding(word=Word.FAIL, measured=f"{name}, {median} a random read", cause=cause, fix=_NVME_FIX)
+
+
+def judge_transport(
+    volume: Volume, latency: VolumeLatency | None, accept: Collection[str], at_most_seconds: float
+) -> list[Finding]:
+    """Judge how the disks below one volume are attached."""
+    if volume.leaves:
+        return [_transport_of(leaf, latency, accept, at_most_seconds) for leaf in volume.leaves]
+    if volume.leaves_unknown is not None:
+        cause = f"how the disks are attached is not known: {volume.leaves_unknown}"
+        fix = ("run on the host itself, or mount a folder of the host that lies on one disk",)
+        return [Finding(word=Word.ERROR, measured=f"unknown at {volume.mount.mount_point}", cause=cause, fix=fix)]
+    words = (volume.mount.network, "network") if volume.mount.network else ("memory",)
+    if any(word in accept for word in words):
+        return [Finding(word=Word.PASS, measured=_where(volume), cause="", fix=())]
+    cause = f"{_where(volume)} is no drive of this machine"
+    return [Finding(word=Word.FAIL, measured=_where(volume), cause=cause, fix=_NVME_FIX)]
+
+
+def _transport_of(
+    leaf: BlockLeaf, latency: VolumeLatency | None, accept: Collection[str], at_most_seconds: float
+) -> Finding:
+    name, word = describe(leaf), leaf.transport
+    asked = word in accept or (word in VIRTUAL and "virtual" in accept)
+    if asked and word in _MEASURED:
+        return _by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds)
+    if asked:
+        return Finding(word=Word.PASS, measured=name, cause="", fix=())
+    if word in ("unknown", "loop"):
+        cause = f"how {leaf.name} is attached cannot be read off its device path"
+        fix = (f"readlink -f /sys/block/{leaf.name}  # report this path to the project",)
+        return Finding(word=Word.ERROR, measured=name, cause=cause, fix=fix)
+    default = "a virtual disk is not accepted" if word in VIRTUAL else _OVER_NETWORK
+    cause = f"{leaf.name} is attached by {word}: {_TRANSPORT_CAUSES.get(word, default)}"
+    return Finding(word=Word.FAIL, measured=name, cause=cause, fix=_USB_FIX if word == "usb" else _NVME_FIX)
+
+
+def describe(leaf: BlockLeaf) -> str:
+    """Name a disk for people: ``nvme0n1 (nvme, Samsung SSD 990 PRO 2TB)``."""
+    return f"{leaf.name} ({', '.join(part for part in (leaf.transport, leaf.model) if part)})"
+
+
+def _where(volume: Volume) -> str:
+    return f"{volume.mount.network or volume.mount.fstype} at {volume.mount.mount_point}"

@@ -1,0 +1,74 @@
+"""Whether what has to stay in memory does. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamworthy.criteria.spec import Limit, bounds, required
+from streamworthy.units import BYTES, FLAG, format_bytes
+from streamworthy.verdict import Verdict, Word, unknown, verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from streamworthy.facts.fit import LedgerFacts, LedgerLine
+
+
+@bounds(reserve=required(BYTES), weights_in_memory=required(FLAG))
+def ledger(facts: LedgerFacts, limit: Limit) -> Verdict:
+    """Judge what has to stay in memory against what there is.
+
+    Anonymous memory and dense weights, which every token reads, always have to; experts only where the tier holds all
+    ``weights_in_memory`` instead of streaming them. ``reserve`` is left to the system.
+    """
+    if facts.partial:
+        return unknown(
+            "shards are missing or broken, so the sizes of the weights are not known", "see the gate shards.complete"
+        )
+    holds_all = bool(limit.values["weights_in_memory"])
+    reserve = int(limit.values["reserve"])
+    lines = (*facts.anonymous, facts.dense, *((facts.experts,) if holds_all else ()))
+    need = sum(line.size_bytes for line in lines) + reserve
+    short = need - facts.available_bytes
+    return verdict(
+        Word.FAIL if short > 0 else Word.PASS,
+        measured=f"needs {format_bytes(need)}, {format_bytes(facts.available_bytes)} available",
+        required=f"at most {format_bytes(facts.available_bytes)} ({facts.available_basis})",
+        value=float(need),
+        unit=BYTES.unit,
+        cause=_cause(lines, short, holds_all=holds_all) if short > 0 else "",
+        fix=_fix(facts, holds_all=holds_all) if short > 0 else (),
+        evidence=tuple(_evidence(facts, lines, reserve, need, holds_all=holds_all)),
+    )
+
+
+def _cause(lines: Iterable[LedgerLine], short: int, *, holds_all: bool) -> str:
+    largest = max(lines, key=lambda line: line.size_bytes)
+    whole = "the whole model" if holds_all else "what every token needs"
+    return f"{whole} is {format_bytes(short)} too large; most of it: {largest.name}, {format_bytes(largest.size_bytes)}"
+
+
+def _fix(facts: LedgerFacts, *, holds_all: bool) -> tuple[str, ...]:
+    lines = ["ps -eo rss,comm --sort=-rss | head    # what could be closed"]
+    if facts.available_basis.startswith("control group"):
+        lines.insert(0, "systemctl show --property=MemoryMax UNIT    # the limit of the engine's unit or container")
+    lines += [
+        f'in [engine]: less context_tokens, or kv_type = "q8_0"    # KV cache now {format_bytes(line.size_bytes)}'
+        for line in facts.anonymous
+        if line.name == "KV cache"
+    ]
+    return (*lines, "take a smaller quantisation" + (", or a tier that streams experts" if holds_all else ""))
+
+
+def _evidence(
+    facts: LedgerFacts, lines: Iterable[LedgerLine], reserve: int, need: int, *, holds_all: bool
+) -> Iterable[str]:
+    for line in lines:
+        yield f"{line.name}={format_bytes(line.size_bytes)} ({line.basis})"
+    yield f"reserve={format_bytes(reserve)}"
+    if not holds_all and facts.experts.size_bytes:
+        left = max(0, facts.available_bytes - need)
+        share = min(1.0, left / facts.experts.size_bytes)
+        yield (
+            f"left for experts={format_bytes(left)} of {format_bytes(facts.experts.size_bytes)} ({share * 100:.1f} %)"
+        )

@@ -1,0 +1,174 @@
+"""Whether the shards' bytes are all there and the right ones. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from streamworthy.criteria.spec import Limit, bounds
+from streamworthy.units import format_bytes, format_rate, format_seconds, format_share
+from streamworthy.verdict import Verdict, Word, unknown, verdict
+
+if TYPE_CHECKING:
+    from streamworthy.facts.integrity import HashFacts, ShardHash
+    from streamworthy.facts.shards import ExtentFacts, SetExtents
+
+# A preallocated download leaves large holes; zeros that `cp --sparse` skipped in a sound file are a row or two.
+_HOLE_SHARE = 0.01
+_AS_LISTED = "every shard as the manifest says"
+_NAMED = 8  # a set of sixty shards is not spelled out in one sentence
+_WHEN_UNREAD = (
+    "wait until no download writes to these files any more, then run again",
+    "sudo dmesg | tail    # shows read errors of the drive",
+)
+_HOW_TO_GET_A_MANIFEST = (
+    "give the publisher's list: --sha256 SHA256SUMS",
+    "hf download OWNER/REPOSITORY --include '*.gguf' --local-dir FOLDER    # keeps each file's hash beside it",
+    "or, on a machine whose copy is known to be good: streamworthy verify MODEL --make-manifest > SHA256SUMS",
+)
+
+
+@bounds()
+def extents(facts: SetExtents, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
+    """Every tensor lies inside its file, and the file was written there."""
+    broken = tuple(_fault(shard) for shard in facts.shards if _fault(shard)) + facts.cut
+    if broken:
+        return verdict(
+            Word.FAIL,
+            measured=f"{len(broken)} of {_count(facts)} shards cut short",
+            required="every tensor inside its file",
+            value=float(len(broken)),
+            unit="count",
+            cause="; ".join(broken),
+            fix=("finish or repeat the download of these shards, then compare: sha256sum -c MANIFEST",),
+            evidence=_notes(facts),
+        )
+    if facts.unread:
+        return unknown(
+            f"a header that cannot be read does not tell where its tensors end: {'; '.join(facts.unread)}",
+            "see the gate shards.headers",
+        )
+    tensors = sum(shard.tensor_count for shard in facts.shards)
+    return verdict(
+        Word.PASS,
+        measured=f"{tensors} tensors inside {len(facts.shards)} files",
+        required="every tensor inside its file",
+        value=0.0,
+        unit="count",
+        evidence=_notes(facts),
+    )
+
+
+def _count(facts: SetExtents) -> int:
+    return len(facts.shards) + len(facts.cut) + len(facts.unread)
+
+
+def _fault(shard: ExtentFacts) -> str:
+    if shard.outside_count:
+        return (
+            f"{shard.name} has {format_bytes(shard.have_bytes)} of {format_bytes(shard.need_bytes)}"
+            f" ({format_share(shard.have_bytes / shard.need_bytes)}, {shard.need_bytes - shard.have_bytes} bytes are"
+            f" missing; first tensor outside: {shard.first_outside})"
+        )
+    if shard.hole_bytes >= _HOLE_SHARE * shard.need_bytes and shard.hole_bytes:
+        return (
+            f"{shard.name} has its full size, but {format_bytes(shard.hole_bytes)} of it were never written, from byte"
+            f" {shard.first_hole_bytes}: a download that allocates first and was interrupted?"
+        )
+    return ""
+
+
+def _notes(facts: SetExtents) -> tuple[str, ...]:
+    notes = []
+    for shard in facts.shards:
+        if shard.trailing_magic:
+            notes.append(f"trailing={shard.name}: another GGUF follows its tensors, joined with cat?")
+        elif shard.trailing_bytes:
+            notes.append(f"trailing={shard.name}: {shard.trailing_bytes} bytes behind its tensors belong to no tensor")
+        if 0 < shard.hole_bytes < _HOLE_SHARE * shard.need_bytes:
+            notes.append(f"holes={shard.name}: {shard.hole_bytes} bytes read as zeros")
+    return tuple(notes)
+
+
+@bounds()
+def hashes(facts: HashFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
+    """Every shard has the content that its manifest says."""
+    if facts.manifest is None:
+        return unknown(
+            f"content not verified: no manifest for {_shards(facts.shard_count)};"
+            " wrong bytes of the right size load and run",
+            "\n".join(_HOW_TO_GET_A_MANIFEST),
+        )
+    wrong = tuple(shard for shard in facts.shards if not shard.matches)
+    if wrong or facts.manifest.missing:
+        return _content_differs(facts, wrong, facts.manifest.missing)
+    open_ = (*facts.unread, *(f"{name} is in no manifest" for name in facts.manifest.unlisted))
+    if open_:
+        return unknown(
+            f"content not verified: {len(open_)} of {_shards(facts.shard_count)}: {_some(open_)}",
+            "\n".join(_WHEN_UNREAD if facts.unread else _HOW_TO_GET_A_MANIFEST),
+        )
+    return verdict(
+        Word.PASS,
+        measured=f"{len(facts.shards)} of {_shards(facts.shard_count)} match",
+        required=_AS_LISTED,
+        value=0.0,
+        unit="count",
+        evidence=_hash_evidence(facts),
+    )
+
+
+def _content_differs(facts: HashFacts, wrong: tuple[ShardHash, ...], missing: tuple[str, ...]) -> Verdict:
+    differ = tuple(
+        f"{shard.expected.path.name} has {_prefix(shard.found.digest)}, expected {_prefix(shard.expected.digest)}"
+        f" ({shard.expected.source})"
+        for shard in wrong
+    )
+    absent = tuple(f"{name} is in the manifest and not there" for name in missing)
+    again = tuple(line for shard in wrong for line in _fetch_again(shard))
+    return verdict(
+        Word.FAIL,
+        measured=f"{len(wrong) + len(missing)} of {_shards(facts.shard_count + len(missing))} wrong or missing",
+        required=_AS_LISTED,
+        value=float(len(wrong) + len(missing)),
+        unit="count",
+        cause=_some(differ + absent),
+        fix=again + tuple(f"download {name}" for name in missing),
+        evidence=(*(f"wrong={line}" for line in differ + absent), *_hash_evidence(facts)),
+    )
+
+
+def _fetch_again(shard: ShardHash) -> tuple[str, ...]:
+    if shard.expected.download:
+        return shard.expected.download
+    path = shlex.quote(str(shard.expected.path))
+    return (f"mv {path} {path}.wrong    # then download {shard.expected.path.name} again from where it came",)
+
+
+def _hash_evidence(facts: HashFacts) -> tuple[str, ...]:
+    manifest = facts.manifest
+    notes = [f"manifest={source}" for source in manifest.sources] if manifest else []
+    if facts.read_bytes and facts.read_seconds:
+        rate = format_rate(facts.read_bytes / facts.read_seconds)
+        notes.append(f"hashed={format_bytes(facts.read_bytes)} in {format_seconds(facts.read_seconds)}, {rate}")
+    stored = sorted(shard.found.hashed_at for shard in facts.shards if shard.found.stored)
+    if stored:
+        notes.append(f"stored={len(stored)} results stand since {stored[0]} (--rehash reads the shards again)")
+    if manifest and manifest.unknown:
+        notes.append(f"not of this set={_some(manifest.unknown)}")
+    if facts.store_note:
+        notes.append(f"store={facts.store_note}")
+    return (*notes, *(f"unread={line}" for line in facts.unread))
+
+
+def _prefix(digest: str) -> str:
+    return f"{digest[:12]}..."
+
+
+def _shards(count: int) -> str:
+    return f"{count} shard{'' if count == 1 else 's'}"
+
+
+def _some(lines: tuple[str, ...]) -> str:
+    more = f"; and {len(lines) - _NAMED} more" if len(lines) > _NAMED else ""
+    return "; ".join(lines[:_NAMED]) + more

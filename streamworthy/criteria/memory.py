@@ -1,0 +1,222 @@
+"""Whether memory, its limits, swap and locked memory are what the tier needs. Swap never counts as memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from streamworthy.criteria.finding import worst
+from streamworthy.criteria.spec import bounds, format_required, optional, required, within
+from streamworthy.criteria.swap_disks import judge_swap
+from streamworthy.units import BYTES, COUNT, format_bytes
+from streamworthy.verdict import Verdict, Word, not_applicable, unknown, verdict
+
+if TYPE_CHECKING:
+    from streamworthy.criteria.spec import Limit
+    from streamworthy.facts.memory import MemlockFacts, MemoryFacts, SwapFacts
+
+_WSL_FIX = (
+    r"in Windows, in %UserProfile%\.wslconfig, each key on its own line: [wsl2]",
+    "memory=28GB",
+    "then in Windows: wsl --shutdown",
+)
+_RAISE_LIMIT = (
+    "container: docker run --memory=..., or resources.limits.memory of the pod",
+    "service: systemctl set-property UNIT MemoryMax=infinity",
+)
+_NO_SWAP = "no swap is configured"
+
+
+@bounds(at_least=required(BYTES))
+def total(memory: MemoryFacts, limit: Limit) -> Verdict:
+    """Judge the memory that the kernel has (MemTotal, a little less than is installed)."""
+    cause = "this machine has less memory than the tier's class"
+    fix: tuple[str, ...] = ("add memory, or choose a smaller tier with --tier",)
+    if memory.wsl:
+        cause = "Windows gives this WSL guest only a part of its memory, by default half"
+        fix = _WSL_FIX
+    return within(memory.total_bytes, limit, BYTES, cause=cause, fix=fix)
+
+
+@bounds(at_least=required(BYTES))
+def available(memory: MemoryFacts, limit: Limit) -> Verdict:
+    """Judge what the engine may still allocate; page cache is available, in control groups too."""
+    found = memory.working_available_bytes
+    system = memory.available_bytes
+    if system is not None and system < limit.values["at_least"]:
+        return _judge_available(system, memory, limit)
+    if found is None or memory.groups_unknown:
+        return unknown(f"available memory is not known: {memory.groups_unknown or _untold(memory)}")
+    return _judge_available(found, memory, limit)
+
+
+def _untold(memory: MemoryFacts) -> str:
+    if memory.available_bytes is None:
+        return "/proc/meminfo has no MemAvailable (kernels before 3.14)"
+    return "a control group has a memory limit but tells no usage"
+
+
+def _judge_available(found: int, memory: MemoryFacts, limit: Limit) -> Verdict:
+    cause = "other programs hold the memory"
+    fix: tuple[str, ...] = ("ps -eo rss,pid,comm --sort=-rss | head", "end what is not needed")
+    system = memory.available_bytes
+    if system is not None and found < system:
+        cause = f"a control group leaves less than the system has ({format_bytes(system)})"
+        fix = _RAISE_LIMIT
+    elif memory.total_bytes < limit.values["at_least"]:
+        cause = f"the machine has only {format_bytes(memory.total_bytes)} in all"
+        fix = _WSL_FIX if memory.wsl else ("add memory, or choose a smaller tier with --tier",)
+    return within(found, limit, BYTES, cause=cause, fix=fix, evidence=_available_evidence(memory))
+
+
+def _available_evidence(memory: MemoryFacts) -> tuple[str, ...]:
+    groups = tuple(
+        f"cgroup {group.path}={format_bytes(group.free_bytes)} left of {format_bytes(group.limit_bytes)}"
+        for group in memory.groups
+        if group.limit_bytes is not None and group.free_bytes is not None
+    )
+    system = () if memory.available_bytes is None else (f"MemAvailable={format_bytes(memory.available_bytes)}",)
+    return (*system, f"MemFree={format_bytes(memory.free_bytes)}", *groups)
+
+
+@bounds(at_least=required(BYTES))
+def limit(memory: MemoryFacts, limit: Limit) -> Verdict:
+    """Judge the smallest memory limit of the control groups up to the root; no limit passes."""
+    if memory.groups_unknown:
+        return unknown(f"memory limit is not known: {memory.groups_unknown}")
+    group = memory.limiting_group
+    if group is None or group.limit_bytes is None:
+        found = verdict(Word.PASS, measured="no limit", required=format_required(BYTES, limit), unit=BYTES.unit)
+    else:
+        effective = min(group.limit_bytes, memory.total_bytes)
+        evidence = (f"cgroup={group.path}", f"version={group.version}", f"limit={format_bytes(group.limit_bytes)}")
+        cause = f"control group {group.path} limits memory, page cache included"
+        if effective < group.limit_bytes:
+            cause = "the machine has less memory than its control group allows"
+        found = within(effective, limit, BYTES, cause=cause, fix=_RAISE_LIMIT, evidence=evidence)
+    return _warn_of_throttling(found, memory, limit)
+
+
+def _warn_of_throttling(found: Verdict, memory: MemoryFacts, limit: Limit) -> Verdict:
+    group = memory.throttling_group
+    if group is None or group.high_bytes is None or found.word is not Word.PASS:
+        return found
+    if group.high_bytes >= limit.values["at_least"]:
+        return found
+    return replace(
+        found,
+        word=Word.ADVICE,
+        cause=f"control group {group.path} is slowed down above {format_bytes(group.high_bytes)} (memory.high)",
+        fix=("service: systemctl set-property UNIT MemoryHigh=infinity",),
+    )
+
+
+@bounds()
+def memlock(memlock: MemlockFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - the need comes with the facts
+    """Judge whether the engine's process may lock what the tier locks, by its soft limit or its capability."""
+    allowed = _format_allowed(memlock)
+    if memlock.need_bytes <= 0:
+        return not_applicable("the tier locks no memory", measured=allowed)
+    enough = memlock.capable or memlock.soft_bytes is None or memlock.soft_bytes >= memlock.need_bytes
+    cause, fix = ("", ()) if enough else _why_locked_out(memlock)
+    return verdict(
+        Word.PASS if enough else Word.FAIL,
+        measured=allowed,
+        required=f"at least {format_bytes(memlock.need_bytes)} to be locked",
+        value=memlock.soft_bytes,
+        unit=BYTES.unit,
+        cause=cause,
+        fix=fix,
+        evidence=_memlock_evidence(memlock),
+    )
+
+
+def _format_allowed(memlock: MemlockFacts) -> str:
+    limit = _bytes_or_unlimited(memlock.soft_bytes)
+    return f"unlimited (CAP_IPC_LOCK; limit {limit})" if memlock.capable else limit
+
+
+def _bytes_or_unlimited(value: int | None) -> str:
+    return "unlimited" if value is None else format_bytes(value)
+
+
+def _memlock_evidence(memlock: MemlockFacts) -> tuple[str, ...]:
+    locked = () if memlock.locked_bytes is None else (f"already_locked={format_bytes(memlock.locked_bytes)}",)
+    soft, hard = _bytes_or_unlimited(memlock.soft_bytes), _bytes_or_unlimited(memlock.hard_bytes)
+    return (f"process={memlock.process}", f"soft={soft}", f"hard={hard}", f"cap_ipc_lock={memlock.capable}", *locked)
+
+
+def _why_locked_out(memlock: MemlockFacts) -> tuple[str, tuple[str, ...]]:
+    kib = -(-memlock.need_bytes // 2**10)
+    if memlock.hard_bytes is None or memlock.hard_bytes >= memlock.need_bytes:
+        cause = (
+            f"the soft limit is lower than the hard one ({_bytes_or_unlimited(memlock.hard_bytes)}), which is enough"
+        )
+        return cause, (f"ulimit -S -l {kib}", "then start the engine from the same shell")
+    return "RLIMIT_MEMLOCK is too low and the process has no CAP_IPC_LOCK", (
+        f"login shell: echo '* - memlock {kib}' | sudo tee /etc/security/limits.d/memlock.conf, then log in again",
+        "service (limits.d is not read): LimitMEMLOCK=infinity in the unit, then systemctl daemon-reload",
+        "container: docker run --ulimit memlock=-1:-1",
+    )
+
+
+@bounds()
+def swap_location(swap: SwapFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - judged by the disks themselves
+    """Judge the disks under swap: spinning ones fail, the model's own one is advised against."""
+    if not swap.devices:
+        return not_applicable(f"{_NO_SWAP}, which is fine", measured="none")
+    return worst([judge_swap(device, swap) for device in swap.devices], required="on flash, apart from the model")
+
+
+@bounds(at_least=optional(BYTES), at_most=optional(BYTES))
+def swap_size(swap: SwapFacts, limit: Limit) -> Verdict:
+    """Judge the size of swap; zram keeps its pages in memory, so it is no cushion and counts for at_most alone."""
+    low = limit.values.get("at_least")
+    evidence = (f"outside_memory={format_bytes(swap.cushion_bytes)}", f"all={format_bytes(swap.size_bytes)}")
+    if low is not None and swap.cushion_bytes < low:
+        return within(swap.cushion_bytes, limit, BYTES, cause=_why_short(swap), fix=_make_swap(low), evidence=evidence)
+    fix = tuple(f"sudo swapoff {device.path}" for device in swap.devices)
+    cause = "so much swap lets weights be written out instead of ending the program that is too large"
+    return within(swap.size_bytes, limit, BYTES, cause=cause, fix=fix, evidence=evidence)
+
+
+def _why_short(swap: SwapFacts) -> str:
+    if not swap.devices:
+        return f"{_NO_SWAP}, so a short peak ends the engine (OOM killer)"
+    if swap.cushion_bytes < swap.size_bytes:
+        return "zram is swap inside the memory that is short, so it is no cushion"
+    return "swap is too small a cushion against a short peak (OOM killer)"
+
+
+def _make_swap(size_bytes: float) -> tuple[str, ...]:
+    mib = -(-int(size_bytes) // 2**20)
+    return (
+        f"sudo dd if=/dev/zero of=/swapfile bs=1M count={mib}",
+        "sudo chmod 600 /swapfile",
+        "sudo mkswap /swapfile",
+        "sudo swapon /swapfile",
+    )
+
+
+@bounds(at_most=required(BYTES))
+def swap_in_use(swap: SwapFacts, limit: Limit) -> Verdict:
+    """Judge how much is in swap now."""
+    if not swap.devices:
+        return not_applicable(_NO_SWAP, measured="none")
+    evidence = tuple(f"{device.path}={format_bytes(device.used_bytes)}" for device in swap.devices)
+    cause = "memory ran short earlier and programs' pages are still in swap"
+    fix = ("ps -eo rss,pid,comm --sort=-rss | head", "sudo swapoff -a && sudo swapon -a")
+    return within(swap.used_bytes, limit, BYTES, cause=cause, fix=fix, evidence=evidence)
+
+
+@bounds(at_most=required(COUNT))
+def swappiness(swap: SwapFacts, limit: Limit) -> Verdict:
+    """Judge how readily the kernel swaps programs out to keep page cache (0 to 200)."""
+    found = swap.swappiness
+    if not swap.devices:
+        return not_applicable(_NO_SWAP, measured="none" if found is None else COUNT.format(found))
+    if found is None:
+        return unknown("vm.swappiness is not told by this system")
+    wanted = COUNT.format(limit.values["at_most"])
+    cause = "page cache of streamed weights pushes programs out to swap"
+    return within(found, limit, COUNT, cause=cause, fix=(f"sudo sysctl vm.swappiness={wanted}",))

@@ -1,0 +1,98 @@
+"""How much room each filesystem has for the set. Pure."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamworthy.criteria.finding import Finding
+from streamworthy.units import format_bytes, format_ratio, format_share
+from streamworthy.verdict import Word
+
+if TYPE_CHECKING:
+    from streamworthy.facts.storage import Volume, VolumesFacts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """One filesystem, which bind mounts may show at several places."""
+
+    mount_point: str
+    share_bytes: int  # of the set, placed or still to come
+    room_bytes: int | None  # available plus what is placed; None: statvfs gave no answer
+
+    @property
+    def ratio(self) -> float | None:
+        """Give room as a multiple of the share; None where either is not known."""
+        return None if self.room_bytes is None or not self.share_bytes else self.room_bytes / self.share_bytes
+
+
+def rooms_of(facts: VolumesFacts) -> list[Room]:
+    """Group volumes by filesystem, and put what is missing of the set where the model's folder is."""
+    groups: dict[str, list[Volume]] = {}
+    for volume in facts.volumes:
+        groups.setdefault(volume.mount.major_minor, []).append(volume)
+    missing = max(0, (facts.set_total_bytes or 0) - sum(volume.shard_bytes for volume in facts.volumes))
+    return [
+        _room(volumes, missing if any(each.mount.mount_point == facts.home for each in volumes) else 0)
+        for volumes in groups.values()
+    ]
+
+
+def _room(volumes: list[Volume], missing_bytes: int) -> Room:
+    space = volumes[0].space
+    placed = sum(volume.allocated_bytes for volume in volumes)
+    return Room(
+        mount_point=volumes[0].mount.mount_point,
+        share_bytes=sum(volume.shard_bytes for volume in volumes) + missing_bytes,
+        room_bytes=space.available_bytes + placed if space is not None and space.total_bytes else None,
+    )
+
+
+def judge_room(room: Room, at_least: float) -> Finding:
+    """Judge one filesystem's room against a multiple of the set's share on it."""
+    if room.ratio is None:
+        empty = f"the set has no bytes at {room.mount_point}"
+        cause = f"statvfs of {room.mount_point} gives no size" if room.room_bytes is None else empty
+        return Finding(
+            word=Word.ERROR, measured=f"unknown at {room.mount_point}", cause=cause, fix=(_df(room.mount_point),)
+        )
+    measured = f"{format_ratio(room.ratio)} of {format_bytes(room.share_bytes)} at {room.mount_point}"
+    if room.ratio >= at_least:
+        return Finding(word=Word.PASS, measured=measured, cause="", fix=())
+    lacking = math.ceil(at_least * room.share_bytes) - (room.room_bytes or 0)
+    cause = f"{room.mount_point} lacks {format_bytes(lacking)} of the room that the set needs there"
+    return Finding(word=Word.FAIL, measured=measured, cause=cause, fix=_freeing(room.mount_point))
+
+
+def used_share_of(volume: Volume) -> float | None:
+    """Give the used share as df does: root's reserve is neither used nor available. None: statvfs gave no answer."""
+    if volume.space is None:
+        return None
+    used = volume.space.total_bytes - volume.space.free_bytes
+    whole = used + volume.space.available_bytes
+    return used / whole if whole > 0 else None
+
+
+def judge_used(volume: Volume, at_most: float, advised_at_most: float) -> Finding:
+    """Judge how full one filesystem is."""
+    point, share = volume.mount.mount_point, used_share_of(volume)
+    if share is None:
+        cause = f"statvfs of {point} gives no size"
+        return Finding(word=Word.ERROR, measured=f"unknown at {point}", cause=cause, fix=(_df(point),))
+    measured = f"{format_share(share)} of {point}"
+    if share <= min(at_most, advised_at_most):
+        return Finding(word=Word.PASS, measured=measured, cause="", fix=())
+    cause = f"{point} is {format_share(share)} full: nearly full, files fragment and flash drives slow down"
+    word = Word.FAIL if share > at_most else Word.ADVICE
+    return Finding(word=word, measured=measured, cause=cause, fix=_freeing(point))
+
+
+def _df(mount_point: str) -> str:
+    return f"df --block-size=1 {shlex.quote(mount_point)}"
+
+
+def _freeing(mount_point: str) -> tuple[str, ...]:
+    return (_df(mount_point), f"du -xh --max-depth=2 {shlex.quote(mount_point)} | sort -h | tail -n 20")

@@ -1,0 +1,134 @@
+"""Is the model's storage fit for streaming? The worst volume decides, all are named. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from streamworthy.criteria.disks import judge_medium, judge_transport
+from streamworthy.criteria.filesystems import judge_filesystem, network_findings
+from streamworthy.criteria.finding import Finding, worst
+from streamworthy.criteria.room import judge_room, judge_used, rooms_of, used_share_of
+from streamworthy.criteria.spec import bounds, format_required, optional, required
+from streamworthy.units import RATIO, SECONDS, SHARE, WORDS, format_seconds
+from streamworthy.verdict import Verdict, Word, unknown
+
+if TYPE_CHECKING:
+    from streamworthy.criteria.spec import Limit
+    from streamworthy.facts.storage import LatencyFacts, RandomReads, Volume, VolumeLatency, VolumesFacts
+
+_BASIS = (
+    "a bare disk of 7200 turns a minute needs 4.2 ms for half a turn; a host's cache can hide one, so this says "
+    "'no bare spinning disk', and the measured read rates say the rest"
+)
+
+
+@bounds(accept=required(WORDS), advise=required(WORDS))
+def filesystem(facts: VolumesFacts, limit: Limit) -> Verdict:
+    """Judge the type of each filesystem that holds shards; others than ``accept`` and ``advise`` fail."""
+    accept, advise = limit.values["accept"], limit.values["advise"]
+    found = [each for volume in facts.volumes for each in judge_filesystem(volume, accept, advise)]
+    wanted = f"{', '.join(accept)}" + (f" (with advice {', '.join(advise)})" if advise else "")
+    return worst(found, required=wanted)
+
+
+@bounds()
+def network(facts: VolumesFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
+    """Judge whether each read stays in this kernel: no network, no hypervisor's relay, no FUSE."""
+    found = [each for volume in facts.volumes for each in network_findings(volume)]
+    return worst(found, required="local")
+
+
+@bounds(random_read_at_most=required(SECONDS))
+def rotational(facts: VolumesFacts, latency: LatencyFacts, limit: Limit) -> Verdict:
+    """Judge whether a disk below the model spins; by measured latency where its flag is no evidence."""
+    at_most = limit.values["random_read_at_most"]
+    found = [each for volume in facts.volumes for each in judge_medium(volume, _of(latency, volume), at_most)]
+    return _with_latency(found, latency, f"not spinning (random read at most {format_seconds(at_most)})")
+
+
+@bounds(accept=required(WORDS), random_read_at_most=required(SECONDS))
+def transport(facts: VolumesFacts, latency: LatencyFacts, limit: Limit) -> Verdict:
+    """Judge how each disk is attached; ``virtual`` and ``raid``, where accepted, are settled by latency."""
+    accept, at_most = limit.values["accept"], limit.values["random_read_at_most"]
+    found = [
+        each for volume in facts.volumes for each in judge_transport(volume, _of(latency, volume), accept, at_most)
+    ]
+    return _with_latency(found, latency, f"one of {', '.join(accept)}")
+
+
+def _of(latency: LatencyFacts, volume: Volume) -> VolumeLatency | None:
+    return next((each for each in latency.volumes if each.mount_point == volume.mount.mount_point), None)
+
+
+def _with_latency(found: list[Finding], latency: LatencyFacts, wanted: str) -> Verdict:
+    measured = [(each.mount_point, each.reads) for each in latency.volumes if each.reads is not None]
+    if not measured:
+        return worst(found, required=wanted)
+    _, slowest = max(measured, key=lambda each: each[1].median_seconds)
+    return worst(
+        found,
+        required=wanted,
+        value=slowest.median_seconds,
+        unit=SECONDS.unit,
+        samples=slowest.latencies_seconds,
+        evidence=(*(_evidence(point, reads) for point, reads in measured), f"basis={_BASIS}"),
+    )
+
+
+def _evidence(mount_point: str, reads: RandomReads) -> str:
+    median, p99 = format_seconds(reads.median_seconds), format_seconds(reads.p99_seconds)
+    return f"random_read_at_{mount_point}=median {median}, p99 {p99} of {reads.read_count} reads, {reads.method}"
+
+
+@bounds(prefer=required(WORDS))
+def mount_options(facts: VolumesFacts, limit: Limit) -> Verdict:
+    """Judge whether reads avoid access-time writes: any preferred option, or a read-only mount, is enough."""
+    prefer = limit.values["prefer"]
+    return worst([_options_of(volume, prefer) for volume in facts.volumes], required=f"one of {', '.join(prefer)}")
+
+
+def _options_of(volume: Volume, prefer: tuple[str, ...]) -> Finding:
+    point, options = volume.mount.mount_point, volume.mount.options
+    present = [option for option in options if option in prefer or option == "ro"]
+    if present:
+        return Finding(word=Word.PASS, measured=f"{', '.join(present)} at {point}", cause="", fix=())
+    cause = f"{point} is mounted with {','.join(options)}: without noatime or relatime every read dirties its inode"
+    fix = (
+        f"sudo mount -o remount,noatime {shlex.quote(point)}",
+        f"# and add noatime to the options of {shlex.quote(point)} in /etc/fstab",
+    )
+    return Finding(word=Word.FAIL, measured=f"{','.join(options)} at {point}", cause=cause, fix=fix)
+
+
+@bounds(at_least=required(RATIO))
+def free_space(facts: VolumesFacts, limit: Limit) -> Verdict:
+    """Judge room on each filesystem: available plus already placed, as a multiple of the set's share there."""
+    if facts.set_total_bytes is None:
+        return unknown(
+            "the size of the whole set is not known: neither the shards' headers nor a manifest tell it",
+            "place the first shard, or give --sha256 MANIFEST",
+        )
+    rooms = rooms_of(facts)
+    ratios = [room.ratio for room in rooms if room.ratio is not None]
+    return worst(
+        [judge_room(room, limit.values["at_least"]) for room in rooms],
+        required=format_required(RATIO, limit),
+        value=min(ratios, default=None),
+        unit=RATIO.unit if ratios else "",
+    )
+
+
+@bounds(at_most=required(SHARE), advised_at_most=optional(SHARE))
+def used_share(facts: VolumesFacts, limit: Limit) -> Verdict:
+    """Judge how full each filesystem is, counted as df counts: used / (used + available to everyone)."""
+    at_most = limit.values["at_most"]
+    advised = limit.values.get("advised_at_most", at_most)
+    shares = [share for share in (used_share_of(volume) for volume in facts.volumes) if share is not None]
+    wanted = format_required(SHARE, limit) + (f", {SHARE.format(advised)} advised" if advised < at_most else "")
+    return worst(
+        [judge_used(volume, at_most, advised) for volume in facts.volumes],
+        required=wanted,
+        value=max(shares, default=None),
+        unit=SHARE.unit if shares else "",
+    )

@@ -1,0 +1,68 @@
+"""A cold episode, in a process of its own.
+
+A default load reads the whole map, so a file evicted before the load is warm after it. The episode therefore times
+the load from evicted files with its first token, then evicts again from inside the engine, before a second prompt
+and once more before the timed decode. Timed decode is fed the text's own next tokens: greedy feedback soon repeats
+itself and asks for the same experts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streamworthy.bench.evict import evict
+from streamworthy.bench.residency import residency
+from streamworthy.engine.conditions import conditions_since, take_snapshot
+from streamworthy.engine.session import Session, StateError, make_phase, prompt_phases, stays_on_disk
+from streamworthy.facts.episode import Episode
+from streamworthy.probes.sysroot import Sysroot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from streamworthy.engine.runner import Engine
+    from streamworthy.engine.task import EngineTask
+    from streamworthy.facts.episode import Phase
+
+
+def run_cold(task: EngineTask, number: int, start: Callable[[], Engine], disturbers: tuple[str, ...]) -> Episode:
+    """Run one cold episode in a process of its own. Raises EngineError, StateError when the files stay in memory."""
+    root = Sysroot()
+    evicted = evict(task.paths)
+    if evicted.kept:
+        raise StateError(f"cold state: {evicted.kept}", fix="end that process, or move the shards to ext4 or xfs")
+    before = take_snapshot(root, task.devices)
+    session = Session(task, start)
+    with session.engine as engine:
+        phases = [session.load_phase(evicted.after)]
+        first = session.prompt(number, task.plan.prompt_tokens)
+        phases += prompt_phases(first, "", before=phases[0].after, after=None)
+        state = session.state()
+        if stays_on_disk(task):
+            phases += _evicted_phases(session, number)
+        answer = session.answer()
+        return Episode(
+            state="cold",
+            number=number,
+            start_seconds=phases[0].seconds + _load_began(session),
+            first_token_seconds=first["first"] - engine.started,
+            phases=tuple(phases),
+            answer=tuple(answer["ids"]),
+            answer_text=answer["text"],
+            engine=state,
+            build=session.build,
+            conditions=conditions_since(before, root, task.devices, pid=engine.pid, disturbers=disturbers),
+        )
+
+
+def _load_began(session: Session) -> float:
+    return float(session.loaded["began"]) - session.engine.started
+
+
+def _evicted_phases(session: Session, number: int) -> list[Phase]:
+    cold = session.drop()
+    again = session.prompt(number + 6, session.task.plan.prompt_tokens)
+    phases = prompt_phases(again, "_evicted", before=cold, after=None)
+    cold = session.drop()
+    found = session.decode(session.task.plan.decode_tokens)
+    return [*phases, make_phase("decode", found, before=cold, after=residency(session.task.paths))]

@@ -1,0 +1,165 @@
+"""Collecting the episodes of one kind: within the budget, beside nobody, and no further after a failure."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from streamworthy.bench.disturbers import find_disturbers
+from streamworthy.engine.cold import run_cold
+from streamworthy.engine.death import EngineDiedError
+from streamworthy.engine.metrics import WANTED_EPISODES
+from streamworthy.engine.session import StateError
+from streamworthy.engine.warm import WarmSource
+from streamworthy.errors import ProbeError
+from streamworthy.facts.episode import EngineFailure
+from streamworthy.probes.sysroot import Sysroot
+from streamworthy.units import format_bytes, format_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from streamworthy.engine.runner import Engine
+    from streamworthy.engine.task import EngineTask
+    from streamworthy.facts.episode import Episode
+
+BUDGET_SHARES = {"cold": 0.5, "prompt": 0.2, "decode": 0.3}
+_QUIET_SECONDS = 5.0  # a short reader is waited for
+_MOST_SPOILED = 2
+_FOREIGN_RATIO, _FOREIGN_BYTES = 2, 64 * 2**20  # the device read more than this beside the engine: not our number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """What the episodes may take: the depth's name and seconds, and whether others may be disturbed."""
+
+    depth: str
+    budget_seconds: float
+    disturb: bool
+
+
+@dataclass(slots=True)
+class Collected:
+    """What came of one kind of episodes; unlike facts it grows."""
+
+    episodes: list[Episode] = field(default_factory=list)
+    refused: str = ""
+    refused_fix: tuple[str, ...] = ()
+    failure: EngineFailure | None = None
+    asked: bool = False
+
+
+class Collector:
+    """Runs episodes; keeps the warm engine between them."""
+
+    def __init__(
+        self,
+        task: EngineTask,
+        allowance: Allowance,
+        *,
+        start: Callable[[], Engine],
+        progress: Callable[[str], None],
+    ) -> None:
+        """Take what is to be run; nothing starts yet."""
+        self._task = task
+        self._allowance = allowance
+        self._start = start
+        self._progress = progress
+        self._root = Sysroot()
+        self._warm: WarmSource | None = None
+
+    def close(self) -> None:
+        """End the warm engine, if there is one."""
+        if self._warm:
+            self._warm.session.engine.close()
+            self._warm = None
+
+    def collect(self, kind: str, found: Collected) -> None:
+        """Run the episodes of a kind into ``found``, or say there why they could not be run."""
+        try:
+            self._run(kind, found)
+        except StateError as error:
+            found.refused, found.refused_fix = error.message, tuple(error.fix.splitlines())
+        except ProbeError as error:
+            log = error.log if isinstance(error, EngineDiedError) else ()
+            found.failure = EngineFailure(message=error.message, fix=tuple(error.fix.splitlines()), log=log)
+            self.close()
+
+    def _run(self, kind: str, found: Collected) -> None:
+        spent, spoiled = 0.0, 0
+        while len(found.episodes) < WANTED_EPISODES and not found.refused:
+            runs = len(found.episodes) + spoiled
+            each = spent / runs if runs else self._task.expected_seconds(kind)
+            names = () if self._over_budget(kind, found, each, spent) else self._disturbed(kind)
+            if names and not self._allowance.disturb:
+                _refuse(found, f"{', '.join(names)} uses the shards or their device: nothing was evicted or loaded")
+            if found.refused:
+                return
+            began = time.monotonic()
+            episode = self._episode(kind, len(found.episodes), names)
+            spent += time.monotonic() - began
+            foreign = "" if self._allowance.disturb else foreign_read(episode)
+            if foreign:
+                spoiled += 1
+                if spoiled > _MOST_SPOILED:
+                    _refuse(found, foreign)
+                continue
+            found.episodes.append(episode)
+            self._progress(describe(kind, episode))
+
+    def _episode(self, kind: str, number: int, names: tuple[str, ...]) -> Episode:
+        if kind == "cold":
+            self.close()  # its maps would keep the shards in memory
+            return run_cold(self._task, number, self._start, names)
+        if self._warm is None:
+            self._progress(f"loading {format_bytes(self._task.file_bytes)} for the warm episodes")
+            self._warm = WarmSource(self._task, self._start)
+        return self._warm.run(kind, number, names)
+
+    def _disturbed(self, kind: str) -> tuple[str, ...]:
+        if kind != "cold" and self._warm and self._warm.resident:
+            return ()  # nothing is evicted, loaded or read
+        own = [self._warm.session.engine.pid] if self._warm else []
+        deadline = time.monotonic() + _QUIET_SECONDS
+        while True:
+            found = find_disturbers(self._root, self._task.paths, devices=self._task.devices, own=own)
+            if not found.names or self._allowance.disturb or found.mapping or time.monotonic() > deadline:
+                return found.names
+
+    def _over_budget(self, kind: str, found: Collected, each: float, spent: float) -> bool:
+        left = (
+            WANTED_EPISODES - len(found.episodes) if spent else 1
+        )  # the first runs if it fits: an estimate may be wrong
+        budget, share = self._allowance.budget_seconds, BUDGET_SHARES[kind]
+        if each * left <= budget * share - spent:
+            return False
+        need = each * WANTED_EPISODES
+        found.refused = (
+            f"the depth {self._allowance.depth} gives {format_seconds(budget)} for all episodes; {WANTED_EPISODES} {kind} "
+            f"episodes need about {format_seconds(need)}, so all of them about {format_seconds(need / share)}"
+        )
+        found.refused_fix = ("pytest -m qualify --depth full",)
+        return True
+
+
+def _refuse(found: Collected, reason: str) -> None:
+    found.refused = reason
+    found.refused_fix = ("end that process and run again", "pytest -m qualify --disturb  # measures beside it")
+
+
+def foreign_read(episode: Episode) -> str:
+    """Say by how much others read the model's devices during an episode; "" when they did not, or it did not matter."""
+    seen, own = episode.conditions.device_bytes, episode.conditions.engine_bytes
+    if seen is None or episode.state == "warm, resident" or seen <= _FOREIGN_RATIO * own + _FOREIGN_BYTES:
+        return ""
+    return (
+        f"another reader came in during the episodes: the device read {format_bytes(seen)}, "
+        f"the engine {format_bytes(own)} of it"
+    )
+
+
+def describe(kind: str, episode: Episode) -> str:
+    """Write one line of progress."""
+    parts = [f"{phase.name.replace('_', ' ')} {format_seconds(phase.seconds)}" for phase in episode.phases]
+    return f"{kind} episode {episode.number + 1} of {WANTED_EPISODES} ({episode.state}): {', '.join(parts)}"

@@ -1,0 +1,180 @@
+"""The episodes of one qualification: run when a gate first asks, kept for every gate that draws on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from streamworthy.engine import metrics
+from streamworthy.engine.collector import BUDGET_SHARES, Allowance, Collected, Collector
+from streamworthy.engine.runner import Engine
+from streamworthy.engine.session import stays_on_disk
+from streamworthy.facts.episode import Answers, EngineFailure, Mapping, Series
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import TracebackType
+
+    from streamworthy.engine.metrics import Metric
+    from streamworthy.engine.task import EngineTask
+    from streamworthy.facts.episode import EngineBuild, Episode
+
+_LOCKED = "the engine keeps the weights in its own memory (repack, mlock or mmap off): decode has no cold state"
+_UNSEEN = "evicted weights came back without device reads: this file system's reads are not accounted"
+
+
+class Pool:
+    """Runs and keeps episodes. Use as a context manager, or call close: the engine is gone afterwards.
+
+    ``budget_seconds`` is the depth's time for all episodes; ``depth`` its name, for messages. Without ``disturb``
+    nothing is evicted or loaded while another process maps the shards or reads their device. ``progress`` gets one
+    plain line an episode. ``start`` makes an engine process and exists for tests.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a run of episodes is bounded by
+        self,
+        task: EngineTask,
+        *,
+        scratch: Path,
+        budget_seconds: float,
+        depth: str,
+        disturb: bool,
+        progress: Callable[[str], None],
+        start: Callable[[Path], Engine] = Engine,
+    ) -> None:
+        """Take what is to be run; nothing starts before a gate asks."""
+        allowance = Allowance(depth=depth, budget_seconds=budget_seconds, disturb=disturb)
+        self._task = task
+        self._collector = Collector(task, allowance, start=lambda: start(scratch), progress=progress)
+        self._collected = {kind: Collected() for kind in BUDGET_SHARES}
+
+    def __enter__(self) -> Self:
+        """Give the pool."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the pool."""
+        self.close()
+
+    def close(self) -> None:
+        """End the warm engine, if there is one."""
+        self._collector.close()
+
+    def series(self, metric: Metric) -> Series:
+        """Give everything that a gate judges; runs the episodes of its kind when nobody has before.
+
+        Never raises for what the engine does: a crash, a hang or a refusal is part of the series.
+        """
+        excluded = _LOCKED if metric is metrics.DECODE_COLD and not stays_on_disk(self._task) else ""
+        found = Collected() if excluded else self._collect(metric.kind)
+        samples = tuple(sample for sample in map(metric.sample, found.episodes) if sample)
+        if metric is metrics.DECODE_COLD and metrics.reads_nothing(samples, self._task.bytes_per_token):
+            excluded = _UNSEEN
+        return Series(
+            metric=metric.gate,
+            state=found.episodes[0].state if found.episodes else metric.kind,
+            samples=samples,
+            wanted_count=metrics.WANTED_EPISODES,
+            file_bytes=self._task.file_bytes,
+            ceiling_tokens_per_second=self._task.ceiling_tokens_per_second,
+            excluded=excluded,
+            refused=found.refused,
+            refused_fix=found.refused_fix,
+            failure=found.failure,
+            answers=self._answers(),
+        )
+
+    @property
+    def load(self) -> Series:
+        """Cold files to a usable context."""
+        return self.series(metrics.LOAD)
+
+    @property
+    def first_token_cold(self) -> Series:
+        """Engine start to the first token, load included."""
+        return self.series(metrics.FIRST_TOKEN_COLD)
+
+    @property
+    def first_token_warm(self) -> Series:
+        """Prompt sent to the first token, weights warm."""
+        return self.series(metrics.FIRST_TOKEN_WARM)
+
+    @property
+    def prefill(self) -> Series:
+        """Prompt tokens a second, weights warm."""
+        return self.series(metrics.PREFILL)
+
+    @property
+    def decode_cold(self) -> Series:
+        """The first tokens after eviction."""
+        return self.series(metrics.DECODE_COLD)
+
+    @property
+    def decode_warm(self) -> Series:
+        """Tokens in the steady state."""
+        return self.series(metrics.DECODE_WARM)
+
+    @property
+    def answers(self) -> Answers:
+        """The greedy answers of all episodes; runs warm ones when none has run."""
+        if not self._episodes():
+            self._collect("decode")
+        return self._answers()
+
+    @property
+    def mapping(self) -> Mapping:
+        """How the engine holds the weights; of all episodes the one with most anonymous memory."""
+        if not self._episodes():
+            self._collect("decode")
+        states = [episode.engine for episode in self._episodes()]
+        return Mapping(
+            engine=max(states, key=lambda state: state.rss_anon_bytes, default=None),
+            tensor_bytes=self._task.tensor_bytes,
+            repack_asked=self._task.plan.repack,
+            mmap_asked=self._task.plan.mmap,
+            refused=self._refused,
+            failure=self.failure,
+        )
+
+    @property
+    def failure(self) -> EngineFailure | None:
+        """Why the engine gave no number, where it did not."""
+        return next((found.failure for found in self._collected.values() if found.failure), None)
+
+    @property
+    def build(self) -> EngineBuild | None:
+        """Which engine ran; None before it did."""
+        return next((episode.build for episode in self._episodes()), None)
+
+    @property
+    def episodes(self) -> tuple[Episode, ...]:
+        """All episodes so far, for the facts that are kept with the report."""
+        return tuple(self._episodes())
+
+    def _episodes(self) -> list[Episode]:
+        return [episode for found in self._collected.values() for episode in found.episodes]
+
+    @property
+    def _refused(self) -> str:
+        return next((found.refused for found in self._collected.values() if found.refused), "")
+
+    def _answers(self) -> Answers:
+        answered = [episode for episode in self._episodes() if episode.answer]
+        return Answers(
+            tokens=tuple(episode.answer for episode in answered),
+            texts=tuple(episode.answer_text for episode in answered),
+            reference=self._task.answer_reference,
+            refused=self._refused,
+            failure=self.failure,
+        )
+
+    def _collect(self, kind: str) -> Collected:
+        found = self._collected[kind]
+        if not found.asked:
+            found.asked = True
+            found.failure = self.failure  # an engine that failed once is not asked again
+            if not found.failure:
+                self._collector.collect(kind, found)
+        return found

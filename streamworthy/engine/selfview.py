@@ -1,0 +1,81 @@
+"""The engine child's view of itself: where the shards are mapped, what is anonymous, what is locked.
+
+Sources: /proc/self/maps and /proc/self/status (RssAnon and RssFile since Linux 4.5), madvise(2), mlock(2).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import re
+from typing import TYPE_CHECKING
+
+from streamworthy.errors import EngineError, ParseError
+from streamworthy.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from streamworthy.probes.sysroot import Sysroot
+
+_MADV_DONTNEED = 4  # asm-generic/mman-common.h
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def parse_maps(text: str, inodes: set[int], names: set[str]) -> list[tuple[int, int]]:
+    """Find the memory areas over files: (first address, bytes) of each line whose inode and file name are wanted."""
+    areas = []
+    for line in text.splitlines():
+        parts = line.split(maxsplit=5)
+        if len(parts) == 6 and int(parts[4]) in inodes and parts[5].rsplit("/", 1)[-1] in names:  # noqa: PLR2004
+            first, end = (int(part, 16) for part in parts[0].split("-"))
+            areas.append((first, end - first))
+    return areas
+
+
+def shard_areas(root: Sysroot, paths: Sequence[Path]) -> list[tuple[int, int]]:
+    """Give this process's memory areas over the shards."""
+    real = [path.resolve() for path in paths]
+    inodes = {path.stat().st_ino for path in real}
+    return parse_maps(root.read_text("proc/self/maps"), inodes, {path.name for path in real})
+
+
+def parse_status(text: str) -> dict[str, int]:
+    """Read RssAnon, RssFile and VmLck, in bytes; ParseError where one is missing."""
+    found = {name: int(kib) * 1024 for name, kib in re.findall(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE)}
+    for name in ("RssAnon", "RssFile", "VmLck"):
+        if name not in found:
+            raise ParseError(
+                name, where="/proc/self/status", found="no such line", expected=f"{name}: N kB (Linux 4.5)"
+            )
+    return {name: found[name] for name in ("RssAnon", "RssFile", "VmLck")}
+
+
+def drop_areas(areas: Sequence[tuple[int, int]]) -> None:
+    """Give back the pages behind mapped shards; they are read again when touched. EngineError where they are locked."""
+    for first, size in areas:
+        if _libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(size), _MADV_DONTNEED) != 0:
+            reason = os.strerror(ctypes.get_errno())
+            raise EngineError(
+                f"engine: the maps of the shards cannot be dropped: {reason} (locked in memory?)",
+                fix='a tier that locks the weights cannot ask for a cold rate: level = "not_applicable"',
+            )
+
+
+def lock_region(size: int) -> mmap.mmap:
+    """Lock an anonymous region into memory; EngineError with the limit when the kernel refuses."""
+    import resource  # noqa: PLC0415 - Unix only
+
+    region = mmap.mmap(-1, size)
+    view = (ctypes.c_char * size).from_buffer(region)
+    if _libc.mlock(ctypes.c_void_p(ctypes.addressof(view)), ctypes.c_size_t(size)) != 0:
+        reason = os.strerror(ctypes.get_errno())
+        soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+        limit = "unlimited" if soft == resource.RLIM_INFINITY else format_bytes(soft)
+        raise EngineError(
+            f"engine: {format_bytes(size)} cannot be locked in memory: {reason} (limit {limit})",
+            fix="raise 'memlock' for this user in /etc/security/limits.conf, or LimitMEMLOCK of the service",
+        )
+    return region

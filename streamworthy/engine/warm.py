@@ -1,0 +1,105 @@
+"""Warm episodes, from one process: weights in memory, or read at a steady rate when they exceed it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from streamworthy.bench.evict import WARM_SHARE, warm
+from streamworthy.bench.residency import residency
+from streamworthy.engine.conditions import conditions_since, take_snapshot
+from streamworthy.engine.session import Session, StateError, make_phase, prompt_phases, stays_on_disk
+from streamworthy.facts.episode import Episode
+from streamworthy.probes.sysroot import Sysroot
+from streamworthy.units import format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from streamworthy.engine.runner import Engine
+    from streamworthy.engine.task import EngineTask
+    from streamworthy.facts.episode import Residency
+
+PREFIX_TOKENS = 16  # the short prompt before a warm timed decode
+_STEADY_WINDOWS = 3
+_STEADY_RATIO = 1.3  # of the largest to the smallest window: what random routing alone does to 16 tokens
+_MOST_WINDOWS = 12
+
+
+class WarmSource:
+    """Warm episodes from one process: all weights resident, or reading at a steady rate when they exceed memory."""
+
+    def __init__(self, task: EngineTask, start: Callable[[], Engine]) -> None:
+        """Load; the state is decided by whether the shards become and stay resident."""
+        self._task = task
+        self._root = Sysroot()
+        self.session = Session(task, start)
+        self._answered = False
+        self._settled: set[str] = set()
+        fits = task.file_bytes < task.available_bytes
+        self.resident = fits and (not stays_on_disk(task) or warm(task.paths, task.file_bytes).share >= WARM_SHARE)
+        self.state = "warm, resident" if self.resident else "warm, steady"
+
+    def run(self, kind: str, number: int, disturbers: tuple[str, ...]) -> Episode:
+        """Run one episode: ``kind`` is "prompt" or "decode". Raises EngineError, StateError when it is not warm."""
+        self._settle(kind)
+        task, engine = self._task, self.session.engine
+        before = take_snapshot(self._root, task.devices, engine.pid)
+        seen = self._verify()
+        answer: dict[str, Any] = {"ids": (), "text": ""}
+        if kind == "prompt":
+            phases = prompt_phases(self.session.prompt(number, task.plan.prompt_tokens), "", before=seen, after=None)
+        else:
+            self.session.prompt(number + 3, PREFIX_TOKENS)
+            phases = [make_phase("decode", self.session.decode(task.plan.decode_tokens), before=seen, after=None)]
+            if self.resident or not self._answered:
+                answer, self._answered = self.session.answer(), True
+        return Episode(
+            state=self.state,
+            number=number,
+            start_seconds=0.0,
+            first_token_seconds=0.0,
+            phases=tuple(phases),
+            answer=tuple(answer["ids"]),
+            answer_text=answer["text"],
+            engine=self.session.state(),
+            build=self.session.build,
+            conditions=conditions_since(before, self._root, task.devices, pid=engine.pid, disturbers=disturbers),
+        )
+
+    def _verify(self) -> Residency | None:
+        if not stays_on_disk(self._task):
+            return None
+        seen = residency(self._task.paths)
+        if self.resident and seen.share < WARM_SHARE:  # DAMON pages idle weights out: top up
+            seen = warm(self._task.paths, self._task.file_bytes)
+        if self.resident and seen.share < WARM_SHARE:
+            raise StateError(
+                f"warm state: only {format_share(seen.share)} of the shards stay in memory, at least 99 % wanted",
+                fix="close what uses the memory: ps aux --sort=-rss | head",
+            )
+        return seen
+
+    def _settle(self, kind: str) -> None:
+        if kind in self._settled:
+            return
+        self._settled.add(kind)
+        if kind == "prompt" or self.resident:  # a prompt touches nearly every expert: one brings the state of the next
+            self.session.prompt(9, self._task.plan.prompt_tokens if kind == "prompt" else PREFIX_TOKENS)
+            return
+        windows: list[float] = []
+        while not is_steady(windows, self._task.bytes_per_token):
+            if len(windows) == _MOST_WINDOWS:
+                said = ", ".join(f"{window / 2**20:.0f}" for window in windows[-4:])
+                raise StateError(
+                    f"warm state: MiB read per token still change after {_MOST_WINDOWS} windows of text: ... {said}",
+                    fix="close what uses the memory, or use a longer depth",
+                )
+            self.session.prompt(len(windows), PREFIX_TOKENS)
+            found = self.session.decode(self._task.plan.decode_tokens)
+            windows.append(found["device_bytes"] / found["tokens"])
+
+
+def is_steady(windows: list[float], bytes_per_token: int) -> bool:
+    """Tell whether the last three windows of different text read about as many device bytes per token."""
+    last = windows[-_STEADY_WINDOWS:]
+    return len(last) == _STEADY_WINDOWS and max(last) <= _STEADY_RATIO * min(last) + bytes_per_token / 100

@@ -1,0 +1,224 @@
+"""The model that is judged: every fact is learned when it is first asked for, and once; none reads tensor data."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamworthy.errors import ProbeError, StreamworthyError
+from streamworthy.facts.gguf import ShardHeader
+from streamworthy.facts.shards import SetTotal
+from streamworthy.facts.storage import Placement
+from streamworthy.gguf.cursor import GgufError
+from streamworthy.gguf.extents import probe_extents
+from streamworthy.gguf.kv_cache import measure_kv
+from streamworthy.gguf.ledger import draw_ledger
+from streamworthy.gguf.metadata import Metadata
+from streamworthy.gguf.names import engine_name
+from streamworthy.gguf.reader import scan_header
+from streamworthy.gguf.shards import list_shards
+from streamworthy.gguf.sizes import measure_sizes
+from streamworthy.gguf.strangers import parse_pointer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from streamworthy.facts.fit import KvFacts, LedgerFacts
+    from streamworthy.facts.gguf import HeaderFacts, ModelSizes
+    from streamworthy.facts.integrity import HashFacts
+    from streamworthy.facts.memory import MemoryFacts
+    from streamworthy.facts.plan import EnginePlan
+    from streamworthy.facts.shards import SetExtents, ShardFile, ShardListing
+    from streamworthy.gguf.hash_cache import HashCache
+
+_POINTER_BYTES = 1024  # a Git LFS pointer is smaller, git-lfs spec
+
+
+class Subject:
+    """A set of shards, found from any of them or from their folder.
+
+    ``manifest`` is the user's file of hashes, ``say`` takes progress lines. Making one touches nothing; each property
+    raises UsageError when the path is no model and ProbeError when its fact cannot be learned.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        manifest: Path | None = None,
+        rehash: bool = False,
+        hash_cache: HashCache | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        """Take what is asked about; nothing is read yet."""
+        self.path = path
+        self._manifest = manifest
+        self._rehash = rehash
+        self._hash_cache = hash_cache
+        self._say = say
+
+    @cached_property
+    def listing(self) -> ShardListing:
+        """The files of the set, by their names."""
+        return list_shards(self.path)
+
+    @cached_property
+    def present(self) -> tuple[ShardFile, ...]:
+        """The shards that are there, by number. ProbeError when the path names more than one model or none whole."""
+        listing = self.listing
+        if listing.form == "ambiguous":
+            raise ProbeError(
+                f"{listing.folder}: found several models ({', '.join(listing.others)}), expected one",
+                fix=f'--model "{Path(listing.folder) / listing.others[0]}"',
+            )
+        return tuple(shard for shard in listing.shards if shard.real_path is not None)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The logical paths of the shards that are there; empty when the path names several models."""
+        return tuple(Path(shard.path) for shard in self.listing.shards if shard.real_path is not None)
+
+    @property
+    def first(self) -> Path:
+        """The first shard's logical path: what the engine is given. ProbeError when it is missing."""
+        for shard in self.present:
+            if shard.number == 1:
+                return Path(shard.path)
+        expected = engine_name(self.listing.prefix, 1, self.listing.count)
+        raise ProbeError(
+            f"{self.listing.folder}: {expected}: not found, and it alone names the model's architecture",
+            fix=f"download {expected}",
+        )
+
+    @property
+    def name(self) -> str:
+        """The model's name for people: its files' prefix."""
+        return self.listing.prefix or Path(self.listing.folder).name
+
+    @property
+    def placements(self) -> tuple[Placement, ...]:
+        """Where the shards that are there lie."""
+        return tuple(
+            Placement(
+                path=shard.path,
+                real_path=str(shard.real_path),
+                size_bytes=shard.size_bytes,
+                allocated_bytes=shard.allocated_bytes,
+            )
+            for shard in self.present
+        )
+
+    @cached_property
+    def headers(self) -> tuple[ShardHeader, ...]:
+        """The header of each shard that is there, or what is wrong with it. ProbeError for one that cannot be read."""
+        found = []
+        for shard in self.present:
+            header, faults = scan_header(Path(shard.path))
+            found.append(ShardHeader(number=shard.number, name=shard.name, header=header, faults=faults))
+        return tuple(found)
+
+    @cached_property
+    def extents(self) -> SetExtents:
+        """Whether the shards hold their tensors."""
+        return probe_extents(self.present, self.headers)
+
+    @cached_property
+    def metadata(self) -> Metadata:
+        """The model's keys. GgufError when the first shard's header is broken, ProbeError when it is missing."""
+        first = self.first.name
+        entry = next(entry for entry in self.headers if entry.name == first)
+        if entry.header is None:
+            raise GgufError(entry.name, entry.faults)
+        return Metadata(entry.name, entry.header.keys)
+
+    @cached_property
+    def sizes(self) -> ModelSizes:
+        """The model's bytes by their use; lower bounds while shards are missing."""
+        partial = bool(self.listing.missing) or len(self._sound) < len(self.listing.shards)
+        return measure_sizes(self.metadata, self._sound, partial=partial)
+
+    @property
+    def _sound(self) -> list[HeaderFacts]:
+        return [entry.header for entry in self.headers if entry.header is not None]
+
+    @cached_property
+    def total(self) -> SetTotal:
+        """The size of the whole set, also while it is being downloaded."""
+        return _add_up(self.listing, self.present, self.headers)
+
+    @property
+    def set_total_bytes(self) -> int | None:
+        """The size of the whole set; None when it cannot be told."""
+        try:
+            return self.total.whole_bytes
+        except StreamworthyError:
+            return None
+
+    @cached_property
+    def identity(self) -> str:
+        """A short id of the set: names left out, header bytes and sizes in. A copy has the same, another quant not."""
+        digest = hashlib.sha256()
+        for shard, entry in zip(self.present, self.headers, strict=True):
+            length = entry.header.header_bytes if entry.header else _POINTER_BYTES
+            with Path(shard.path).open("rb") as file:
+                digest.update(b"%d %d %d\n" % (shard.number, self.listing.count, shard.size_bytes))
+                digest.update(file.read(length))
+        return digest.hexdigest()[:16]
+
+    def kv(self, plan: EnginePlan) -> KvFacts:
+        """Work out the KV cache under an engine plan."""
+        return measure_kv(self.metadata, plan)
+
+    def ledger(self, plan: EnginePlan, memory: MemoryFacts) -> LedgerFacts:
+        """Put what the model needs in memory under an engine plan beside what there is."""
+        header_bytes = max(header.header_bytes for header in self._sound)
+        return draw_ledger(self.metadata, self.sizes, plan, memory, header_bytes=header_bytes)
+
+    @cached_property
+    def hashes(self) -> HashFacts:
+        """The shards' content against its manifest: the one property that reads all data, once until a file changes."""
+        from streamworthy.gguf.hash_cache import default_cache  # noqa: PLC0415 - only a hashing run needs them
+        from streamworthy.gguf.hashes import verify  # noqa: PLC0415
+        from streamworthy.gguf.manifest import find_manifest  # noqa: PLC0415
+
+        paths = tuple(Path(shard.path) for shard in self.present)
+        say = self._say
+        return verify(
+            paths,
+            find_manifest(paths, self._manifest),
+            cache=self._hash_cache or default_cache(),
+            rehash=self._rehash,
+            progress=(lambda progress: say(str(progress))) if say else None,
+        )
+
+
+def _add_up(listing: ShardListing, present: tuple[ShardFile, ...], headers: tuple[ShardHeader, ...]) -> SetTotal:
+    """Add up what each shard needs by its header or its Git LFS pointer; take a missing one to be as the largest."""
+    known, guessed = [], len(listing.missing) + len(listing.shards) - len(present)
+    for shard, entry in zip(present, headers, strict=True):
+        if entry.header is not None:
+            known.append(max(shard.size_bytes, entry.header.need_bytes))
+            continue
+        pointer = _read_pointer(shard)
+        known.append(pointer or shard.size_bytes)
+        guessed += 0 if pointer else 1
+    largest = max(known, default=0)
+    if guessed and not headers:
+        raise ProbeError(f"{listing.folder}: no shard is there to learn the size of the set from")
+    absent = len(listing.missing) + len(listing.shards) - len(present)
+    return SetTotal(
+        present_bytes=sum(shard.size_bytes for shard in present),
+        whole_bytes=sum(known) + absent * largest,
+        exact=guessed == 0,
+        basis="headers and file sizes" if not guessed else f"{guessed} of {listing.count} shards taken as the largest",
+    )
+
+
+def _read_pointer(shard: ShardFile) -> int | None:
+    if shard.size_bytes > _POINTER_BYTES:
+        return None
+    with Path(shard.path).open("rb") as file:
+        pointer = parse_pointer(file.read(_POINTER_BYTES))
+    return pointer.size_bytes if pointer else None

@@ -1,0 +1,151 @@
+"""What a qualification needs before its first gate: the model, the machine and the engine's pool."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamworthy.errors import ProbeError, UsageError
+from streamworthy.facts.tier import ApplicabilityFacts
+from streamworthy.gguf.subject import Subject
+from streamworthy.probes.machine import Machine
+from streamworthy.units import BYTES, format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from streamworthy.engine.pool import Pool
+    from streamworthy.facts.memory import MemoryFacts
+    from streamworthy.probes.sysroot import Sysroot
+    from streamworthy.qualification import Request
+    from streamworthy.thresholds import Tier
+
+# Time for all episodes. A 390 GB model at the laptop tiers' limits needs about an hour for five of each kind.
+BUDGET_SECONDS = {"quick": 15 * 60.0, "standard": 2 * 3600.0, "full": 8 * 3600.0}
+
+
+def scratch_folder(scratch: Path | None) -> Path:
+    """Give the one folder that is written to: the one asked for, else the user's cache."""
+    if scratch is not None:
+        return scratch
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "streamworthy"
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that a report or the scratch files go to, and check that it can be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be made: {error.strerror}", fix="name a folder you can write to") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{folder}: found no permission to write, expected it", fix=f"chmod u+rwx {folder}")
+
+
+def find_subject(request: Request, *, live: bool, say: Callable[[str], None]) -> Subject | None:
+    """Give the model that is judged; None for a captured machine without one. Makes the sample where none is named."""
+    model = request.model
+    if model is None:
+        if not live:
+            return None
+        model = make_sample(request, say)
+    return Subject(model, manifest=request.sha256, rehash=request.rehash, say=say)
+
+
+def make_sample(request: Request, say: Callable[[str], None]) -> Path:
+    """Make the sample model, or find it in the scratch folder as it was made; returns its first shard."""
+    from streamworthy.sample.make import ensure_sample
+    from streamworthy.sample.spec import spec_for_size
+
+    try:
+        size_bytes = int(BYTES.parse(request.sample_size))  # type: ignore[call-overload]
+    except ValueError as error:
+        raise UsageError(
+            f"--sample-size: found {request.sample_size!r}, expected a number with one of {error}", fix="--sample-size 1.4GB"
+        ) from error
+    folder = scratch_folder(request.scratch) / "sample"
+    make_folder(folder)
+    told: list[int] = []
+
+    def progress(done: int, total: int) -> None:
+        if not told or done >= told[-1] + total // 4:
+            told.append(done)
+            say(f"sample model: {format_bytes(done)} of {format_bytes(total)} written to {folder}")
+
+    return ensure_sample(folder, spec_for_size(size_bytes), progress=progress)
+
+
+def find_machine(root: Sysroot, subject: Subject | None) -> Machine:
+    """Give the machine that is judged, with what it has to know of the model."""
+    if subject is None:
+        return Machine(root)
+    return Machine(
+        root,
+        model_paths=subject.paths,
+        lock_need_bytes=lambda: subject.sizes.total_bytes,
+        set_total_bytes=lambda: subject.set_total_bytes,
+    )
+
+
+def applicability(machine: Machine, subject: Subject | None, *, sample: bool) -> ApplicabilityFacts:
+    """Learn what decides which tier applies; a model whose headers cannot be read counts by its files."""
+    memory = machine.memory
+    return ApplicabilityFacts(
+        memory_total_bytes=memory.total_bytes,
+        memory_available_bytes=_available(memory),
+        model="sample" if sample and machine.root.live else "given",
+        weights_bytes=subject.set_total_bytes if subject else machine.volumes.set_total_bytes,
+        architecture=machine.cpu.architecture,
+    )
+
+
+def _available(memory: MemoryFacts) -> int:
+    available = memory.working_available_bytes
+    if available is None:
+        raise ProbeError("memory: this kernel tells no available memory, expected MemAvailable", fix="Linux 3.14 or newer")
+    return available
+
+
+def make_pool(
+    request: Request, tier: Tier, machine: Machine, subject: Subject, say: Callable[[str], None]
+) -> Pool:
+    """Make the pool of timed episodes; ProbeError when model or machine cannot be described to the engine."""
+    from streamworthy.engine.pool import Pool
+    from streamworthy.engine.task import ANSWER_PROMPT, ANSWER_TOKENS, EngineTask
+
+    threads = tier.plan.threads or machine.cpu.usable_cores_count
+    if threads is None:
+        raise ProbeError(f"threads: {machine.cpu.cores_unknown}", fix="give [engine] threads in a tier of your own")
+    folder = scratch_folder(request.scratch)
+    make_folder(folder)
+    task = EngineTask(
+        paths=tuple(subject.paths),
+        file_bytes=sum(placement.size_bytes for placement in subject.placements),
+        tensor_bytes=subject.sizes.total_bytes,
+        bytes_per_token=subject.sizes.bytes_per_token,
+        plan=tier.plan,
+        threads=threads,
+        available_bytes=_available(machine.memory),
+        devices=_devices(machine),
+        disk_bytes_per_second=tier.reference.roofs.disk_bytes_per_second,
+        memory_bytes_per_second=tier.reference.roofs.memory_bytes_per_second,
+        answer_prompt=ANSWER_PROMPT,
+        answer_tokens=ANSWER_TOKENS,
+        answer_reference=None,
+    )
+    return Pool(
+        task,
+        scratch=folder,
+        budget_seconds=BUDGET_SECONDS[request.depth],
+        depth=request.depth,
+        disturb=request.disturb,
+        progress=say,
+    )
+
+
+def _devices(machine: Machine) -> tuple[str, ...]:
+    try:
+        return tuple({leaf.name: None for volume in machine.volumes.volumes for leaf in volume.leaves})
+    except ProbeError:
+        return ()

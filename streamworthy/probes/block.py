@@ -1,0 +1,153 @@
+"""Block devices: from a device number down to the whole disks that hold the bytes.
+
+Source: sysfs, Documentation/ABI/stable/sysfs-block and testing/sysfs-block-*: /sys/dev/block/MAJOR:MINOR (since
+2.6.27), slaves/, partition, dm/name, loop/backing_file (since 2.6.37), queue/rotational (since 2.6.29).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from streamworthy.errors import ParseError, ProbeError
+from streamworthy.facts.storage import BlockLeaf
+from streamworthy.probes.mountinfo import probe_mount_of, probe_mounts
+from streamworthy.probes.transport import flags_are_evidence, probe_transport
+
+if TYPE_CHECKING:
+    from streamworthy.facts.storage import Mount
+    from streamworthy.probes.sysroot import Sysroot
+
+_SECTOR_BYTES = 512  # sysfs counts sectors of 512 bytes whatever the disk's own sector is
+
+
+def leaves_of(root: Sysroot, major_minor: str) -> tuple[BlockLeaf, ...]:
+    """Find every whole disk below a device, by number: through partitions, dm, md, bcache and loop.
+
+    ProbeError when sysfs does not know the number or a loop device's file cannot be followed to a disk.
+    """
+    return follow(root, major_minor)[0]
+
+
+def follow(root: Sysroot, major_minor: str) -> tuple[tuple[BlockLeaf, ...], tuple[Mount, ...]]:
+    """Find the leaves as :func:`leaves_of` does, and the mounts that loop devices' files lie on."""
+    beneath: list[Mount] = []
+    found = _descend(root, _folder_of(root, major_minor), (), beneath)
+    return tuple({leaf.major_minor: leaf for leaf in reversed(found)}.values())[::-1], tuple(beneath)
+
+
+def device_of_name(root: Sysroot, name: str) -> str:
+    """Give a device's number: ``sda2``, ``/dev/sda2``, ``/dev/mapper/vg-home``, ``/dev/vg/home`` -> ``"8:2"``.
+
+    ProbeError when sysfs has no such device. udev's other links are followed on this machine only.
+    """
+    for candidate in _kernel_names(root, name):
+        text = root.read_optional(f"sys/class/block/{candidate}/dev")
+        if text is not None:
+            return text.strip()
+    raise ProbeError(f"{name}: no such block device below /sys/class/block", fix="ls -l /sys/class/block")
+
+
+def _kernel_names(root: Sysroot, name: str) -> tuple[str, ...]:
+    path = os.path.realpath(name) if root.live and name.startswith("/dev/") else name
+    short = path.removeprefix("/dev/")
+    mapped = _mapped_name(short)
+    found = (device for device in root.names("sys/class/block") if device.startswith("dm-"))
+    dm = (device for device in found if _read(root, f"sys/class/block/{device}/dm/name") == mapped)
+    return (short.replace("/", "!"), *dm)  # sysfs writes cciss/c0d0 as cciss!c0d0
+
+
+def _mapped_name(short: str) -> str:
+    # device mapper joins volume group and volume with "-", a "-" within either is doubled
+    if short.startswith("mapper/"):
+        return short.removeprefix("mapper/")
+    return "-".join(part.replace("-", "--") for part in short.split("/"))
+
+
+def _folder_of(root: Sysroot, major_minor: str) -> str:
+    folder = root.resolve(f"sys/dev/block/{major_minor}")
+    if folder is None:
+        raise ProbeError(f"device {major_minor}: /sys/dev/block/{major_minor} does not exist")
+    return folder
+
+
+def _descend(root: Sysroot, folder: str, passed: tuple[str, ...], beneath: list[Mount]) -> list[BlockLeaf]:
+    name = folder.rpartition("/")[2]
+    if name in passed:
+        raise ProbeError(f"/{folder}: stacked on itself: {' -> '.join((*passed, name))}")
+    chain = (*passed, name)
+    if root.exists(f"{folder}/partition"):
+        return _descend(root, folder.rpartition("/")[0], chain, beneath)
+    slaves = root.names(f"{folder}/slaves")
+    if slaves:
+        return [leaf for slave in slaves for leaf in _descend(root, _slave(root, folder, slave), chain, beneath)]
+    backing = _read(root, f"{folder}/loop/backing_file")
+    if backing is not None:
+        return _behind_loop(root, name, backing, chain, beneath)
+    return [_leaf(root, folder, chain)]
+
+
+def _slave(root: Sysroot, folder: str, slave: str) -> str:
+    target = root.resolve(f"{folder}/slaves/{slave}")
+    if target is None:
+        raise ProbeError(f"/{folder}/slaves/{slave}: leads nowhere")
+    return target
+
+
+def _behind_loop(
+    root: Sysroot, name: str, backing: str, chain: tuple[str, ...], beneath: list[Mount]
+) -> list[BlockLeaf]:
+    mount = probe_mount_of(root, probe_mounts(root), backing.removesuffix(" (deleted)"))
+    beneath.append(mount)
+    device = device_of_mount(root, mount)
+    if device is None:
+        raise ProbeError(f"{name}: its file {backing} lies on {mount.fstype} at {mount.mount_point}: no block device")
+    return _descend(root, _folder_of(root, device), chain, beneath)
+
+
+def device_of_mount(root: Sysroot, mount: Mount) -> str | None:
+    """Give the number of a mount's block device; None where it has none.
+
+    An anonymous number (major 0) says nothing; a source below /dev does, as on btrfs and on FUSE disk drivers.
+    """
+    if not mount.major_minor.startswith("0:"):
+        return mount.major_minor
+    source = mount.source.partition("[")[0]  # findmnt appends "[/subvolume]"
+    return device_of_name(root, source) if source.startswith("/dev/") and mount.fstype != "devtmpfs" else None
+
+
+def _leaf(root: Sysroot, folder: str, chain: tuple[str, ...]) -> BlockLeaf:
+    flag = _read_number(root, f"{folder}/queue/rotational")
+    read_ahead_kib = _read_number(root, f"{folder}/queue/read_ahead_kb")
+    rotational = None if flag is None else bool(flag)
+    transport = probe_transport(root, folder)
+    return BlockLeaf(
+        name=chain[-1],
+        major_minor=root.read_text(f"{folder}/dev").strip(),
+        transport=transport,
+        rotational=rotational,
+        flags_are_evidence=flags_are_evidence(transport, rotational=rotational),
+        model=_model(root, folder),
+        size_bytes=(_read_number(root, f"{folder}/size") or 0) * _SECTOR_BYTES,
+        read_ahead_bytes=None if read_ahead_kib is None else read_ahead_kib * 2**10,
+        chain=chain,
+    )
+
+
+def _model(root: Sysroot, folder: str) -> str | None:
+    # SCSI and NVMe call it model, MMC and SD call it name
+    return _read(root, f"{folder}/device/model") or _read(root, f"{folder}/device/name")
+
+
+def _read(root: Sysroot, name: str) -> str | None:
+    text = root.read_optional(name)
+    return None if text is None else text.strip() or None
+
+
+def _read_number(root: Sysroot, name: str) -> int | None:
+    text = _read(root, name)
+    if text is None:
+        return None
+    if not text.isdigit():
+        raise ParseError("block device attribute", where=f"/{name}", line=1, found=text, expected="a whole number")
+    return int(text)

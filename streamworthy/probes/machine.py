@@ -1,0 +1,147 @@
+"""One machine, live or captured: every fact is probed when it is first asked for, and once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from streamworthy.errors import ProbeError
+from streamworthy.facts.storage import Placement
+from streamworthy.probes import macos
+from streamworthy.probes.cpu import probe_cpu
+from streamworthy.probes.host import probe_host
+from streamworthy.probes.kernel import probe_kernel
+from streamworthy.probes.latency import probe_random_read_latency
+from streamworthy.probes.memory import probe_memory
+from streamworthy.probes.process_limits import probe_memlock
+from streamworthy.probes.swap import probe_swap
+from streamworthy.probes.volumes import probe_captured_model, probe_volumes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from streamworthy.facts.cpu import CpuFacts
+    from streamworthy.facts.host import HostFacts
+    from streamworthy.facts.kernel import KernelFacts
+    from streamworthy.facts.memory import MemlockFacts, MemoryFacts, SwapFacts
+    from streamworthy.facts.plan import EnginePlan
+    from streamworthy.facts.storage import LatencyFacts, VolumesFacts
+    from streamworthy.probes.sysroot import Sysroot
+
+
+class Machine:
+    """The facts about one machine. Each property raises ProbeError when its fact cannot be learned.
+
+    ``model_paths`` are the shards that are there (of a captured machine they stand in machine.toml); None without a
+    model. ``lock_need_bytes`` gives the bytes of all weights, from the headers; ``set_total_bytes`` the size of the
+    whole set, or None. ``engine_pid`` is an engine that already runs; None: the engine will be our child.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a machine is judged for
+        self,
+        root: Sysroot,
+        *,
+        model_paths: tuple[Path, ...] | None = None,
+        plan: EnginePlan | None = None,
+        lock_need_bytes: Callable[[], int] | None = None,
+        set_total_bytes: Callable[[], int | None] | None = None,
+        engine_pid: int | None = None,
+        system: str = sys.platform,
+    ) -> None:
+        """Take what is asked about; nothing is probed yet."""
+        self.root = root
+        self.plan = plan
+        self._model_paths = model_paths
+        self._lock_need_bytes = lock_need_bytes
+        self._set_total_bytes = set_total_bytes
+        self._pid = "self" if engine_pid is None else str(engine_pid)
+        self._mac = root.live and system == "darwin"
+
+    @cached_property
+    def cpu(self) -> CpuFacts:
+        """Processor, cores and CPU time of this process."""
+        return macos.probe_cpu() if self._mac else probe_cpu(self.root)
+
+    @cached_property
+    def memory(self) -> MemoryFacts:
+        """Memory and what control groups leave of it."""
+        return macos.probe_memory() if self._mac else probe_memory(self.root)
+
+    @cached_property
+    def swap(self) -> SwapFacts:
+        """Swap devices and the disks beneath them."""
+        return macos.probe_swap() if self._mac else probe_swap(self.root, model_disks=self._model_disks())
+
+    @cached_property
+    def memlock(self) -> MemlockFacts:
+        """What the engine's process may lock, and what the tier locks."""
+        probe = macos.probe_memlock if self._mac else self._probe_memlock
+        return probe(need_bytes=self._lock_need(), pid=self._pid)
+
+    @cached_property
+    def kernel(self) -> KernelFacts:
+        """The kernel's version."""
+        if self._mac:
+            raise ProbeError(f"kernel version: {os.uname().sysname} is no Linux, its version says nothing here")
+        return probe_kernel(self.root)
+
+    @cached_property
+    def host(self) -> HostFacts:
+        """What a report's head says."""
+        if self._mac:
+            return macos.probe_host()
+        return probe_host(self.root, cpu=self.cpu, memory_total_bytes=self.memory.total_bytes)
+
+    @cached_property
+    def volumes(self) -> VolumesFacts:
+        """The volumes that hold the model."""
+        if self._mac:
+            raise ProbeError("volumes: macOS has neither mountinfo nor sysfs, from which disks are found")
+        if not self.root.live:
+            placements, folder, total = probe_captured_model(self.root)
+            return probe_volumes(self.root, placements, folder=folder, set_total_bytes=total)
+        if not self._model_paths:
+            raise ProbeError("volumes: no model is given", fix="give --model PATH")
+        placements = tuple(_place(path) for path in self._model_paths)
+        folder = os.path.dirname(os.path.realpath(self._model_paths[0]))  # noqa: PTH120 - links followed first
+        total = self._set_total_bytes() if self._set_total_bytes is not None else None
+        return probe_volumes(self.root, placements, folder=folder, set_total_bytes=total)
+
+    @cached_property
+    def latency(self) -> LatencyFacts:
+        """Random-read latency of the volumes whose disks' flags are no evidence."""
+        return probe_random_read_latency(self.root, self.volumes)
+
+    def _probe_memlock(self, *, need_bytes: int, pid: str) -> MemlockFacts:
+        return probe_memlock(self.root, need_bytes=need_bytes, pid=pid)
+
+    def _lock_need(self) -> int:
+        if self.plan is None:
+            raise ProbeError("locked memory: no tier is chosen, so what it locks is not known", fix="give --tier NAME")
+        if self.plan.lock_bytes >= 0:
+            return self.plan.lock_bytes
+        if self._lock_need_bytes is None:
+            raise ProbeError("locked memory: the tier locks all weights, whose size no model tells", fix="give --model")
+        return self._lock_need_bytes()
+
+    def _model_disks(self) -> tuple[str, ...] | None:
+        try:
+            volumes = self.volumes.volumes
+        except ProbeError:
+            return None
+        if any(volume.leaves_unknown for volume in volumes):
+            return None
+        return tuple(leaf.major_minor for volume in volumes for leaf in volume.leaves)
+
+
+def _place(path: Path) -> Placement:
+    real = os.path.realpath(path)
+    try:
+        found = os.stat(real)  # noqa: PTH116 - the real path is text
+    except OSError as error:
+        raise ProbeError(f"{path}: cannot be read: {error.strerror}") from error
+    blocks = found.st_blocks * 512  # stat(2): in units of 512 bytes on every filesystem
+    return Placement(path=str(path), real_path=real, size_bytes=found.st_size, allocated_bytes=blocks)

@@ -1,0 +1,117 @@
+"""What macOS tells through psutil and sysctl(8); the rest is a ProbeError with its reason.
+
+Names: sysctl(3) of macOS, machdep.cpu.* and hw.*; psutil 6 and newer.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import struct
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from streamworthy.errors import ProbeError
+from streamworthy.facts.cpu import CpuFacts
+from streamworthy.facts.host import HostFacts
+from streamworthy.facts.memory import MemlockFacts, MemoryFacts, SwapDevice, SwapFacts
+from streamworthy.probes.cpu import spell_architecture
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def read_sysctl(name: str) -> str | None:
+    """Ask sysctl for one value; None when it has none."""
+    try:
+        done = subprocess.run(["sysctl", "-n", name], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None if done.returncode == 0 else None
+
+
+def psutil_or_reason() -> Any:  # noqa: ANN401 - psutil ships no types
+    """Import psutil; ProbeError with the install line when it is not there."""
+    try:
+        return importlib.import_module("psutil")  # 20 ms that Linux does not need
+    except ImportError as error:
+        raise ProbeError(f"psutil cannot be imported: {error}", fix="pip install psutil") from error
+
+
+def probe_cpu(sysctl: Callable[[str], str | None] = read_sysctl, uname: Callable[[], Any] = os.uname) -> CpuFacts:
+    """Read processor and cores; macOS has neither affinity nor CPU quotas."""
+    psutil = psutil_or_reason()
+    cores = psutil.cpu_count(logical=False)
+    return CpuFacts(
+        architecture=spell_architecture(uname().machine),
+        pointer_bits=struct.calcsize("P") * 8,
+        model_name=sysctl("machdep.cpu.brand_string"),
+        hypervisor=sysctl("kern.hv_vmm_present") == "1",
+        flags=None,
+        online_count=psutil.cpu_count(logical=True) or 1,
+        allowed_count=None,
+        physical_cores_count=cores,
+        quota_cores=None,
+        cores_unknown="" if cores else "psutil tells no physical cores",
+    )
+
+
+def probe_memory() -> MemoryFacts:
+    """Read total and available memory; macOS has no control groups."""
+    found = psutil_or_reason().virtual_memory()
+    return MemoryFacts(
+        total_bytes=found.total,
+        free_bytes=found.free,
+        page_cache_bytes=None,
+        available_bytes=found.available,
+        groups=(),
+        groups_unknown="",
+        wsl=False,
+    )
+
+
+def probe_swap() -> SwapFacts:
+    """Read swap's size and use. macOS makes its swap files as it needs them, on the system's volume."""
+    found = psutil_or_reason().swap_memory()
+    device = SwapDevice(
+        path="/System/Volumes/VM",
+        kind="file",
+        size_bytes=found.total,
+        used_bytes=found.used,
+        priority=0,
+        leaves=(),
+        leaves_unknown="macOS tells no device of its swap files through psutil or sysctl",
+    )
+    return SwapFacts(devices=(device,) if found.total else (), swappiness=None, model_disks=None)
+
+
+def probe_memlock(*, need_bytes: int, pid: str = "self") -> MemlockFacts:
+    """Read what this process may lock; macOS tells it of no other one."""
+    if pid != "self":
+        raise ProbeError(f"locked memory of process {pid}: macOS tells a process its own limits only")
+    import resource  # noqa: PLC0415 - absent on other systems
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    return MemlockFacts(
+        process=pid,
+        soft_bytes=None if soft == resource.RLIM_INFINITY else soft,
+        hard_bytes=None if hard == resource.RLIM_INFINITY else hard,
+        capable=False,
+        locked_bytes=None,
+        need_bytes=need_bytes,
+    )
+
+
+def probe_host(sysctl: Callable[[str], str | None] = read_sysctl) -> HostFacts:
+    """Learn what a report's head says about this Mac."""
+    model = sysctl("hw.model")
+    return HostFacts(
+        name=platform.node(),
+        machine_class="laptop" if "book" in (model or "").lower() else "desktop" if model else "unknown",
+        product=f"Apple {model}" if model else None,
+        cpu_model=sysctl("machdep.cpu.brand_string"),
+        memory_total_bytes=psutil_or_reason().virtual_memory().total,
+        kernel_release=platform.release(),
+        system=platform.system(),
+    )

@@ -1,0 +1,136 @@
+"""Mounts of this process, and which of them holds a path.
+
+Source: /proc/self/mountinfo, proc_pid_mountinfo(5), since Linux 2.6.26; mnt_id in /proc/self/fdinfo since 3.15.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from streamworthy.errors import ParseError, ProbeError
+from streamworthy.facts.storage import Mount
+
+if TYPE_CHECKING:
+    from streamworthy.probes.sysroot import Sysroot
+
+MOUNTINFO = "proc/self/mountinfo"
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+_DEVICE_NUMBER = re.compile(r"[0-9]+:[0-9]+")
+_SHAPE = "'ID PARENT MAJOR:MINOR ROOT MOUNTPOINT OPTIONS [TAG ...] - TYPE SOURCE SUPEROPTIONS'"
+
+# Filesystems whose reads leave this kernel: over a network, or through a hypervisor's or a guest's relay.
+_REMOTE = frozenset(
+    (
+        "9p",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "coda",
+        "drvfs",
+        "glusterfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "orangefs",
+        "prl_fs",
+        "pvfs2",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "vboxsf",
+        "virtiofs",
+        "vmhgfs",
+    )
+)
+
+
+def probe_mounts(root: Sysroot) -> tuple[Mount, ...]:
+    """Read all mounts in the kernel's order."""
+    return parse_mountinfo(root.read_text(MOUNTINFO))
+
+
+def parse_mountinfo(text: str) -> tuple[Mount, ...]:
+    """Parse mountinfo; ParseError names the first line that is not of the documented shape."""
+    return tuple(_parse_line(line, number) for number, line in enumerate(text.splitlines(), 1))
+
+
+def _parse_line(line: str, number: int) -> Mount:
+    # 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
+    before, separator, after = line.partition(" - ")
+    head = before.split(" ")
+    tail = after.split(" ")
+    ids_are_numbers = len(head) >= 2 and head[0].isdigit() and head[1].isdigit()  # noqa: PLR2004
+    if not separator or len(head) < 6 or len(tail) < 3 or not ids_are_numbers or not _DEVICE_NUMBER.fullmatch(head[2]):  # noqa: PLR2004
+        raise ParseError("mount", where=f"/{MOUNTINFO}", line=number, found=line, expected=_SHAPE)
+    return Mount(
+        mount_id=int(head[0]),
+        parent_id=int(head[1]),
+        major_minor=head[2],
+        root=unescape(head[3]),
+        mount_point=unescape(head[4]),
+        options=tuple(head[5].split(",")),
+        fstype=tail[0],
+        source=unescape(tail[1]),
+        super_options=tuple(unescape(option) for option in " ".join(tail[2:]).split(",")),
+        network=network_kind(tail[0]),
+    )
+
+
+def unescape(text: str) -> str:
+    r"""Undo the kernel's octal escapes of blank, tab, newline, backslash and #: ``my\040models`` is ``my models``."""
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), text)
+
+
+def holds(mount_point: str, path: str) -> bool:
+    """Tell whether an absolute path is at or below a mount point."""
+    return mount_point in ("/", path) or path.startswith(mount_point.rstrip("/") + "/")
+
+
+def mount_of(mounts: tuple[Mount, ...], real_path: str) -> Mount:
+    """Find the mount that holds a path whose links are followed: the longest prefix, the last of stacked mounts.
+
+    ProbeError when no mount holds it, as in a chroot that does not start at a mount point.
+    """
+    holding = [mount for mount in mounts if holds(mount.mount_point, real_path)]
+    if not holding:
+        raise ProbeError(f"{real_path}: no line of /{MOUNTINFO} holds this path (a chroot?)")
+    longest = max(len(mount.mount_point) for mount in holding)
+    return next(mount for mount in reversed(holding) if len(mount.mount_point) == longest)
+
+
+def probe_mount_of(root: Sysroot, mounts: tuple[Mount, ...], real_path: str) -> Mount:
+    """Find the mount that holds a path; on this machine the kernel's own answer decides where it gives one.
+
+    The longest prefix can be wrong for a mount hidden below a later one; the mnt_id of an open file cannot.
+    """
+    mount_id = _ask_kernel(root, real_path) if root.live else None
+    by_id = {mount.mount_id: mount for mount in mounts}
+    return by_id[mount_id] if mount_id in by_id else mount_of(mounts, real_path)
+
+
+def _ask_kernel(root: Sysroot, real_path: str) -> int | None:
+    try:
+        descriptor = os.open(real_path, getattr(os, "O_PATH", 0) | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        text = root.read_optional(f"proc/self/fdinfo/{descriptor}") or ""
+    finally:
+        os.close(descriptor)
+    match = re.search(r"^mnt_id:\s*([0-9]+)$", text, flags=re.MULTILINE)
+    return int(match[1]) if match else None
+
+
+def network_kind(fstype: str) -> str | None:
+    """Name the kind of a remote or relayed filesystem; None for a local one.
+
+    FUSE counts: each read is relayed through a user-space process. ``fuseblk`` does not: it is a driver for a local
+    disk, judged by its type.
+    """
+    if fstype in _REMOTE or fstype == "fuse" or fstype.startswith("fuse."):
+        return fstype
+    return None

@@ -1,0 +1,181 @@
+"""The volumes that hold a model: for each, its mount, the disks below it, and its free space.
+
+Sources: mountinfo, sysfs, statvfs(3); /sys/fs/btrfs/UUID/devices since Linux 3.14; overlay's layers stand in its
+mount options (Documentation/filesystems/overlayfs.rst).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from streamworthy.errors import ProbeError
+from streamworthy.facts.storage import Placement, Space, Volume, VolumesFacts
+from streamworthy.probes.block import device_of_mount, device_of_name, follow
+from streamworthy.probes.captured import table, tables, take
+from streamworthy.probes.extents import probe_encoded
+from streamworthy.probes.mountinfo import probe_mount_of, probe_mounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from streamworthy.facts.storage import BlockLeaf, Mount
+    from streamworthy.probes.sysroot import Sysroot
+
+    Statvfs = Callable[[str], os.statvfs_result]
+    Ground = tuple[tuple[BlockLeaf, ...], tuple[Mount, ...]]
+
+MEMORY_FILESYSTEMS = frozenset(("tmpfs", "ramfs", "hugetlbfs"))
+_COMPRESSING_FILESYSTEMS = frozenset(("btrfs", "f2fs"))
+
+
+def probe_volumes(
+    root: Sysroot,
+    placements: tuple[Placement, ...],
+    *,
+    folder: str,
+    set_total_bytes: int | None,
+    statvfs: Statvfs = os.statvfs,
+) -> VolumesFacts:
+    """Find the volumes of a model's files.
+
+    ``folder`` is the real path of the model's folder: its volume is listed too where files are still missing, for
+    they will be put there. ProbeError when mountinfo cannot be read or holds a path nowhere; what one volume does
+    not tell is None in its record.
+    """
+    mounts = probe_mounts(root)
+    home = probe_mount_of(root, mounts, folder)
+    placed: dict[Mount, list[Placement]] = {}
+    for placement in placements:
+        placed.setdefault(probe_mount_of(root, mounts, placement.real_path), []).append(placement)
+    if not placements or sum(each.size_bytes for each in placements) < (set_total_bytes or 0):
+        placed.setdefault(home, [])
+    volumes = tuple(
+        _volume(root, mounts, mount, files=files, folder=folder, statvfs=statvfs) for mount, files in placed.items()
+    )
+    return VolumesFacts(volumes=volumes, home=home.mount_point, set_total_bytes=set_total_bytes)
+
+
+def probe_captured_model(root: Sysroot) -> tuple[tuple[Placement, ...], str, int | None]:
+    """Give a captured machine's files of the model, its folder and the set's total, from ``[model]``.
+
+    UsageError when machine.toml has no such table, or a value of it is of the wrong type.
+    """
+    model = table(root, "model")
+    folder = take(root, "model", model, "path", str)
+    placements = (_captured_placement(root, folder, shard) for shard in model.get("shards", []))
+    total = take(root, "model", model, "total_bytes", int) if "total_bytes" in model else None
+    return tuple(placements), folder, total
+
+
+def _captured_placement(root: Sysroot, folder: str, shard: Mapping[str, object]) -> Placement:
+    path = f"{folder}/{take(root, 'model.shards', shard, 'name', str)}"
+    return Placement(
+        path=path,
+        real_path=take(root, "model.shards", {"real_path": path, **shard}, "real_path", str),
+        size_bytes=take(root, "model.shards", shard, "size_bytes", int),
+        allocated_bytes=take(root, "model.shards", shard, "allocated_bytes", int),
+    )
+
+
+def _volume(  # noqa: PLR0913 - a volume is these things together
+    root: Sysroot, mounts: tuple[Mount, ...], mount: Mount, *, files: list[Placement], folder: str, statvfs: Statvfs
+) -> Volume:
+    paths = tuple(each.real_path for each in files)
+    leaves: tuple[BlockLeaf, ...] = ()
+    beneath: tuple[Mount, ...] = ()
+    unknown = None
+    try:
+        leaves, beneath = _ground(root, mounts, mount, paths)
+    except ProbeError as error:
+        unknown = error.message
+    return Volume(
+        mount=mount,
+        beneath=beneath,
+        leaves=leaves,
+        leaves_unknown=unknown,
+        space=_space(root, mount, (*paths, folder)[0], statvfs),
+        shards=paths,
+        shard_bytes=sum(each.size_bytes for each in files),
+        allocated_bytes=sum(each.allocated_bytes for each in files),
+        encoded_shards=probe_encoded(paths) if root.live and mount.fstype in _COMPRESSING_FILESYSTEMS else None,
+    )
+
+
+def _ground(root: Sysroot, mounts: tuple[Mount, ...], mount: Mount, paths: tuple[str, ...]) -> Ground:
+    """Go down from a mount to its disks; both parts are empty where there is no disk to find."""
+    if mount.network or mount.fstype in MEMORY_FILESYSTEMS:
+        return (), ()
+    if mount.fstype == "overlay":
+        layers = _layers(root, mounts, mount, paths)
+        below = [_ground(root, mounts, layer, ()) for layer in layers]
+    else:
+        layers = ()
+        below = [follow(root, device) for device in _devices(root, mount)]
+    leaves = {leaf.chain: leaf for found, _ in below for leaf in found}
+    return tuple(leaves.values()), (*layers, *(each for _, found in below for each in found))
+
+
+def _devices(root: Sysroot, mount: Mount) -> tuple[str, ...]:
+    device = device_of_mount(root, mount)
+    if device is None:
+        raise ProbeError(f"{mount.mount_point}: {mount.fstype} names no block device (source {mount.source})")
+    return _btrfs_members(root, device) if mount.fstype == "btrfs" else (device,)
+
+
+def _btrfs_members(root: Sysroot, device: str) -> tuple[str, ...]:
+    for filesystem in root.names("sys/fs/btrfs"):
+        names = root.names(f"sys/fs/btrfs/{filesystem}/devices")
+        members = tuple(device_of_name(root, name) for name in names)
+        if device in members:
+            return members
+    return (device,)
+
+
+def _layers(root: Sysroot, mounts: tuple[Mount, ...], mount: Mount, paths: tuple[str, ...]) -> tuple[Mount, ...]:
+    """Find the mounts of the overlay's layers that hold the files; of the writable one for files still to come."""
+    folders = _layer_folders(mount)
+    holding = [_holding_layer(root, mount, folders, path) for path in paths] or folders[:1]
+    found = {layer.mount_id: layer for layer in (probe_mount_of(root, mounts, folder) for folder in holding)}
+    if not found or mount.mount_id in found:
+        raise ProbeError(f"{mount.mount_point}: the overlay's layers lie outside of this container's mounts")
+    return tuple(found.values())
+
+
+def _layer_folders(mount: Mount) -> list[str]:
+    # rw,lowerdir=/lower2:/lower1,upperdir=/upper,workdir=/work, and lowerdir+=/lower one by one since Linux 6.8
+    options = [option.partition("=") for option in mount.super_options]
+    upper = [value for key, _, value in options if key == "upperdir"]
+    lower = [folder for key, _, value in options if key in ("lowerdir", "lowerdir+") for folder in value.split(":")]
+    return upper + lower
+
+
+def _holding_layer(root: Sysroot, mount: Mount, folders: list[str], path: str) -> str:
+    """Find the topmost layer that has the file; a captured machine cannot be asked, so the topmost one counts."""
+    if not root.live:
+        return next(iter(folders), mount.mount_point)
+    inside = f"{mount.root}/{os.path.relpath(path, mount.mount_point)}".lstrip("/")
+    return next((folder for folder in folders if os.path.lexists(f"{folder}/{inside}")), mount.mount_point)
+
+
+def _space(root: Sysroot, mount: Mount, path: str, statvfs: Statvfs) -> Space | None:
+    if not root.live:
+        return _captured_space(root, mount.mount_point)
+    try:
+        found = statvfs(path)
+    except OSError:
+        return None
+    return _space_of(found.f_frsize, found.f_blocks, found.f_bfree, found.f_bavail)
+
+
+def _captured_space(root: Sysroot, mount_point: str) -> Space | None:
+    for answer in tables(root, "statvfs"):
+        if take(root, "statvfs", answer, "mount", str) == mount_point:
+            return _space_of(
+                *(take(root, "statvfs", answer, key, int) for key in ("frsize", "blocks", "bfree", "bavail"))
+            )
+    return None
+
+
+def _space_of(frsize: int, blocks: int, bfree: int, bavail: int) -> Space:
+    return Space(total_bytes=frsize * blocks, free_bytes=frsize * bfree, available_bytes=frsize * bavail)

@@ -1,0 +1,202 @@
+"""One qualification from request to closing verdict: what is judged, by which tier, and what came of it.
+
+Knows no pytest: the face calls ``prepare``, hands in each gate's verdict with ``settle``, and ends with ``end`` and
+``write``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamworthy.applies import check_applies, choose_tier
+from streamworthy.errors import ProbeError, UsageError
+from streamworthy.probes.sysroot import Sysroot
+from streamworthy.preparation import BUDGET_SECONDS, applicability, find_machine, find_subject, make_folder, make_pool
+from streamworthy.report.facts_file import learned, write_facts
+from streamworthy.report.identity import hidden_names, read_salt
+from streamworthy.report.junit import finish_junit
+from streamworthy.report.properties import format_bounds, suite_properties
+from streamworthy.thresholds import load_tier, load_tiers
+from streamworthy.units import format_seconds
+from streamworthy.verdict import Closing, Outcome, Verdict, Word, close, soften
+from streamworthy.waivers import NO_WAIVERS, load_waivers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from streamworthy.criteria.spec import Limit
+    from streamworthy.engine.pool import Pool
+    from streamworthy.gguf.subject import Subject
+    from streamworthy.probes.machine import Machine
+    from streamworthy.thresholds import Tier
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the user asked for; paths are as given, None where the option was not."""
+
+    model: Path | None
+    tier: str | None
+    tiers: Path  # folder of the tier files
+    sha256: Path | None
+    rehash: bool
+    depth: str
+    waivers: Path | None
+    report: Path | None
+    sysroot: Path | None
+    disturb: bool
+    anonymous: bool
+    scratch: Path | None
+    sample_size: str
+
+
+class Qualification:
+    """The state of one run. ``say`` takes a line for the user."""
+
+    def __init__(self, request: Request, say: Callable[[str], None]) -> None:
+        self.request = request
+        self.say = say
+        self.started = datetime.now(UTC)
+        self.asked: tuple[str, ...] = ()
+        self.outcomes: dict[str, Outcome] = {}
+        self.closing: Closing | None = None
+        self.machine: Machine | None = None
+        self.subject: Subject | None = None
+        self.tier: Tier | None = None
+        self.pool: Pool | None = None
+        self.waivers = NO_WAIVERS
+
+    def prepare(self, asked: tuple[str, ...]) -> None:
+        """Find the model, the machine and the tier; StreamworthyError when the run cannot begin."""
+        self.asked = asked
+        request = self.request
+        root = Sysroot(request.sysroot or Path("/"))
+        if request.report is not None:
+            make_folder(request.report)
+        self.waivers = load_waivers(request.waivers, self.started.date()) if request.waivers else NO_WAIVERS
+        self.subject = find_subject(request, live=root.live, say=self.say)
+        self.machine = find_machine(root, self.subject)
+        self.tier = self._find_tier()
+        self.machine.plan = self.tier.plan
+        budget = format_seconds(BUDGET_SECONDS[request.depth])
+        self.say(f"qualification: {self.scope.partition(';')[0]}, at most {budget} of engine time")
+
+    def performance(self) -> Pool | None:
+        """Give the pool of timed episodes, made at the first call; None where no engine can run."""
+        if self.pool is None and self.machine and self.machine.root.live and self.tier and self.subject:
+            self.pool = make_pool(self.request, self.tier, self.machine, self.subject, self.say)
+        return self.pool
+
+    def _find_tier(self) -> Tier:
+        assert self.machine is not None  # noqa: S101 - for the type checker: prepare sets it before
+        facts = applicability(self.machine, self.subject, sample=self.request.model is None)
+        if self.request.tier is None:
+            return choose_tier(load_tiers(self.request.tiers), facts)
+        tier = load_tier(self.request.tier, self.request.tiers)
+        reasons = check_applies(tier, facts)
+        if reasons:
+            told = "; or ".join(reasons)
+            raise UsageError(f"tier {tier.name}: does not apply: {told}", fix="leave --tier out to see every tier")
+        return tier
+
+    def limit(self, gate: str) -> Limit:
+        """Give what the tier requires of a gate; UsageError when the tier does not know it."""
+        if self.tier is None or gate not in self.tier.limits:
+            raise UsageError(f"{gate}: the tier has no limit for this gate", fix="add it to the tier file")
+        return self.tier.limits[gate]
+
+    def settle(self, gate: str, found: Verdict, *, why: str) -> Outcome:
+        """Take a gate's verdict: soften it as the tier says, waive it as a waiver says, and keep it."""
+        limit = self.tier.limits.get(gate) if self.tier else None
+        if limit is not None:
+            found = soften(found, level=limit.level, unknown=limit.unknown)
+        if found.word in (Word.FAIL, Word.ERROR, Word.INCONCLUSIVE):
+            found = self._waive(gate, found)
+        outcome = Outcome(
+            gate=gate,
+            verdict=found,
+            why=why,
+            see=limit.see if limit else "",
+            level=limit.level if limit else "",
+            bounds=format_bounds(limit) if limit else (),
+        )
+        self.outcomes[gate] = outcome
+        return outcome
+
+    def _waive(self, gate: str, found: Verdict) -> Verdict:
+        machine = self.host if self.machine else ""
+        waiver = self.waivers.find(gate, machine=machine, tier=self.tier.name if self.tier else "")
+        if waiver is None:
+            return found
+        told = f"{waiver.reason} (owner {waiver.owner}, until {waiver.expires}); it was {found.word}: {found.cause}"
+        return replace(found, word=Word.WAIVED, cause=told.removesuffix(": "))
+
+    @property
+    def host(self) -> str:
+        """The judged machine's name; "unknown" when it cannot be learned."""
+        try:
+            return self.machine.host.name if self.machine else "unknown"
+        except ProbeError:
+            return "unknown"
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether the whole tier was asked of a named model on this machine."""
+        return (
+            self.tier is not None
+            and self.tier.deployment
+            and self.request.model is not None
+            and self.request.sysroot is None
+            and set(self.outcomes) == set(self.tier.limits)
+        )
+
+    @property
+    def scope(self) -> str:
+        """Say what the verdict covers, and what keeps it from being whole."""
+        tier = self.tier.name if self.tier else "no tier"
+        model = self.subject.name if self.subject else "no model"
+        parts = [f"{model} on {self.shown_host}, tier {tier}, depth {self.request.depth}"]
+        if self.request.sysroot is not None:
+            parts.append("a captured machine")
+        elif self.request.model is None:
+            parts.append("the sample model only")
+        if self.tier is not None and set(self.outcomes) != set(self.tier.limits):
+            parts.append(f"{len(self.outcomes)} of {len(self.tier.limits)} gates")
+        return "; ".join(parts)
+
+    @property
+    def hidden(self) -> dict[str, str]:
+        """What is written instead of names, when the run is anonymous."""
+        return hidden_names(self.host, read_salt()) if self.request.anonymous else {}
+
+    @property
+    def shown_host(self) -> str:
+        """The host's name, or its salted id when the run is anonymous."""
+        return self.hidden.get(self.host, self.host)
+
+    def end(self, *, interrupted: bool) -> None:
+        """End the engine and say the closing word; an interrupted run decides nothing."""
+        if self.pool is not None:
+            self.pool.close()
+        words = [outcome.verdict.word for outcome in self.outcomes.values()]
+        self.closing = Closing.UNDECIDED if interrupted else close(words, complete=self.complete)
+        self.notes = list(self.waivers.notes(used=self._waived()))
+
+    def _waived(self) -> frozenset[str]:
+        return frozenset(gate for gate, outcome in self.outcomes.items() if outcome.verdict.word is Word.WAIVED)
+
+    def write(self) -> None:
+        """Finish the JUnit file and write facts.json beside it; nothing without a report folder."""
+        folder = self.request.report
+        if folder is None:
+            return
+        properties = suite_properties(self)
+        write_facts(folder / "facts.json", self._facts(properties), self.hidden)
+        finish_junit(folder / "junit.xml", properties, self.hidden)
+
+    def _facts(self, properties: dict[str, str]) -> dict[str, object]:
+        sources = {"machine": self.machine, "model": self.subject, "performance": self.pool}
+        learned_facts = {name: learned(source) for name, source in sources.items() if source is not None}
+        return {"run": properties, **learned_facts, "outcomes": self.outcomes}

@@ -1,0 +1,61 @@
+"""A host's name in reports: as it is, or as a salted id that stays the same on this machine and tells nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def salted_id(name: str, salt: bytes) -> str:
+    """Give 12 hexadecimal digits for a name (SHA-256 over salt and name)."""
+    return f"host-{hashlib.sha256(salt + name.encode()).hexdigest()[:12]}"
+
+
+def read_salt(folder: Path | None = None) -> bytes:
+    """Read this user's salt, made at the first call; a new one each run where nothing can be stored.
+
+    STREAMWORTHY_SALT in the environment is used instead, so that a fleet can map ids back to its own hosts.
+    """
+    shared = os.environ.get("STREAMWORTHY_SALT")
+    if shared:
+        return shared.encode()
+    base = os.environ.get("XDG_STATE_HOME")
+    file = (folder or (Path(base) if base else Path.home() / ".local" / "state") / "streamworthy") / "salt"
+    try:
+        return file.read_bytes()
+    except OSError:
+        salt = secrets.token_hex(16).encode()
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("xb") as out:
+            out.write(salt)
+    except FileExistsError:
+        return file.read_bytes()
+    except OSError:
+        pass  # a read-only home: the id then differs from run to run, which is safe
+    return salt
+
+
+def hidden_names(host: str, salt: bytes) -> dict[str, str]:
+    """Map what would tell who and where to what is written instead: host name, user name, home folder."""
+    home = str(Path.home())
+    names = {host: salted_id(host, salt)}
+    if home not in ("/", "/root"):
+        names[home] = "~"
+        names[Path(home).name] = "user"
+    return names
+
+
+def hide(text: str, names: Mapping[str, str]) -> str:
+    """Replace names in a text, as whole words only: a host called `vm` is not part of `kvm`."""
+    for name in sorted(names, key=len, reverse=True):
+        if name:
+            text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", names[name], text)
+    return text

@@ -1,0 +1,50 @@
+"""Finish the JUnit file that pytest wrote: suite properties, no host names when asked, checked against our schema.
+
+junit-10.xsd (Jenkins xUnit) knows no properties in a test case; ``junit.xsd`` beside this file does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import ParseError as XmlError
+
+from streamworthy.errors import ProbeError
+from streamworthy.report.identity import hide
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEMA = Path(__file__).with_name("junit.xsd")
+
+
+def finish_junit(path: Path, properties: Mapping[str, str], hidden: Mapping[str, str]) -> None:
+    """Add ``properties`` to the suite, write ``hidden`` texts (host names, home folders) and check the result.
+
+    The file is replaced in one step. ProbeError when pytest's file is not there, not XML, or not what we promise.
+    """
+    from junitparser import JUnitXml
+
+    new = path.with_suffix(".xml.new")
+    try:
+        new.write_text(hide(path.read_text(encoding="utf-8"), hidden), encoding="utf-8")
+        xml = JUnitXml.fromfile(str(new))
+        for suite in xml:
+            for name, value in properties.items():
+                suite.add_property(name, value)
+        xml.write(str(new))
+        check_junit(new)
+        new.replace(path)
+    except (OSError, XmlError) as error:
+        raise ProbeError(f"{path}: the report could not be finished: {error}") from error
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def check_junit(path: Path) -> None:
+    """Check a JUnit file against the schema; ProbeError names the first thing that is wrong, and where."""
+    import xmlschema
+
+    fault = next(xmlschema.XMLSchema(str(SCHEMA)).iter_errors(str(path)), None)
+    if fault is not None:
+        raise ProbeError(f"{path}: not the promised JUnit: {fault.reason} at {fault.path}", fix="report this as a bug")

@@ -1,0 +1,77 @@
+"""What gates ask for: the machine, the model, the engine's episodes, the limit, and the judge's seat."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamworthy.verdict import Word, not_applicable
+from tests.face.outcome import Settled, why_of
+from tests.face.run import gate_of, run_of
+
+
+@pytest.fixture
+def run(request):
+    """The session's qualification."""
+    return run_of(request.config)
+
+
+@pytest.fixture
+def limit(request, run, require):
+    """What the tier requires of this gate; a gate that the tier excludes ends here, before anything is measured."""
+    found = run.limit(gate_of(request.node))
+    if found.level == "not_applicable":
+        require(not_applicable(found.reason))
+    return found
+
+
+@pytest.fixture
+def require(request, run):
+    """Take the gate's verdict."""
+    gate, why = gate_of(request.node), why_of(request.node)
+
+    def settle(found):
+        outcome = run.settle(gate, found, why=why)
+        if outcome.verdict.word not in (Word.PASS, Word.ADVICE):
+            raise Settled(outcome.verdict.word)
+
+    return settle
+
+
+@pytest.fixture
+def machine(run):
+    """The machine that is judged; each of its facts is probed when it is first asked for."""
+    return run.machine
+
+
+@pytest.fixture
+def plan(run):
+    """What the tier asks the engine to do."""
+    return run.tier.plan
+
+
+@pytest.fixture
+def model(run, require):
+    """The shards that are judged."""
+    if run.subject is None:
+        require(not_applicable("no model was given with the captured machine"))
+    return run.subject
+
+
+@pytest.fixture
+def performance(run, require):
+    """The pool of timed episodes."""
+    pool = run.performance()
+    if pool is None:
+        require(not_applicable("a captured machine cannot run an engine"))
+    return pool
+
+
+@pytest.fixture
+def record(request):
+    """Put a series of samples into pytest-benchmark, on a virtual clock, and give it back to be judged."""
+    from streamworthy.engine.recording import VirtualClock
+    from streamworthy.engine.recording import record as record_series
+
+    clock = VirtualClock()
+    request.node.add_marker(pytest.mark.benchmark(timer=clock))
+    return lambda series: record_series(series, clock, lambda: request.getfixturevalue("benchmark"))

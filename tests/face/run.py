@@ -1,0 +1,120 @@
+"""The life of a qualification inside a pytest session: prepare after collection, close and write at its end."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from streamworthy.errors import StreamworthyError
+from streamworthy.front_door import qualifying
+from streamworthy.qualification import Qualification
+from streamworthy.verdict import EXIT_CODES, Closing
+from tests.face.options import request_of
+
+RUN = pytest.StashKey[Qualification]()
+
+
+def run_of(config):
+    """Give the session's qualification, None in a session of self-tests."""
+    return config.stash.get(RUN, None)
+
+
+def gate_of(item):
+    """Derive a gate's name from its test: `test_memory.py::test_swap_in_use` is `memory.swap_in_use`."""
+    topic = item.path.stem.removeprefix("test_")
+    return f"{topic}.{item.name.removeprefix('test_')}"
+
+
+class SetupCase(pytest.Item):
+    """The one case of a run that cannot begin, so that an audit sees why."""
+
+    def __init__(self, *, error, **kwargs):
+        super().__init__(**kwargs)
+        self.error = error
+        self.path = Path("tests/gates/test_qualification.py")
+
+    def runtest(self):
+        """Raise what stopped the run."""
+        raise self.error
+
+    def reportinfo(self):
+        """Name the case as if it were a gate."""
+        return self.path, None, "qualification.setup"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config):
+    """Begin a qualification; later steps need the terminal, so nothing is probed yet."""
+    if qualifying(config) and not config.option.collectonly:
+        config.stash[RUN] = Qualification(request_of(config), say=lambda line: _say(config, line))
+
+
+def _say(config, line):
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    if terminal is None:
+        return
+    with capture.global_and_fixture_disabled() if capture else nullcontext():
+        terminal.ensure_newline()
+        terminal.write_line(line)
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Import only what is asked: self-tests cost seconds, and a qualification starts in less than one."""
+    tests = config.rootpath / "tests"
+    unasked = ("selftest", "benchmarks") if qualifying(config) else ("gates",)
+    return True if any(collection_path.is_relative_to(tests / folder) for folder in unasked) else None
+
+
+def pytest_itemcollected(item):
+    """Mark every test below tests/gates as a gate."""
+    if item.path.is_relative_to(item.config.rootpath / "tests" / "gates"):
+        item.add_marker(pytest.mark.qualify)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(session, config, items):
+    """Prepare the run: choose model and tier. What stops it becomes the run's one case.
+
+    Gates are asked in their files' order, whatever plugin has shuffled them: what takes a second before what takes an
+    hour, and one table looks like another.
+    """
+    run = run_of(config)
+    if run is None:
+        return
+    items.sort(key=lambda item: (str(item.path), item.function.__code__.co_firstlineno))
+    try:
+        run.prepare(tuple(gate_of(item) for item in items))
+    except StreamworthyError as error:
+        case = SetupCase.from_parent(session, name="qualification.setup", nodeid=_SETUP_ID, error=error)
+        items[:] = [case]
+
+
+_SETUP_ID = "tests/gates/test_qualification.py::test_setup"
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_sessionfinish(session, exitstatus):
+    """End the engine, close the run, and finish the files that pytest wrote."""
+    run = run_of(session.config)
+    if run is None:
+        return (yield)
+    run.end(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+    if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+        session.exitstatus = EXIT_CODES[run.closing]
+    result = yield
+    try:
+        run.write()
+    except (StreamworthyError, OSError) as error:
+        run.say(f"report: {error}")
+        session.exitstatus = EXIT_CODES[Closing.UNDECIDED]
+    return result
+
+
+def pytest_benchmark_update_machine_info(config, machine_info):
+    """Keep the host's name out of saved benchmarks when asked to."""
+    run = run_of(config)
+    if run is not None and run.request.anonymous:
+        machine_info["node"] = run.host_id

@@ -1,0 +1,38 @@
+"""Questions about the disks and filesystems that hold the model."""
+
+from streamworthy.criteria import storage
+
+
+def test_filesystem(require, machine, limit):
+    """A streamed model is read by page faults, and some filesystems make each fault many times dearer."""
+    require(storage.filesystem(machine.volumes, limit))
+
+
+def test_network(require, machine, limit):
+    """Over a network or a relay each expert that is not cached waits for another machine or process."""
+    require(storage.network(machine.volumes, limit))
+
+
+def test_rotational(require, machine, limit):
+    """A spinning disk moves its heads for each expert: about a hundred reads a second, so a token takes minutes."""
+    require(storage.rotational(machine.volumes, machine.latency, limit))
+
+
+def test_transport(require, machine, limit):
+    """Each token reads gigabytes of experts at random, which only a drive on the PCIe bus answers in time."""
+    require(storage.transport(machine.volumes, machine.latency, limit))
+
+
+def test_mount_options(require, machine, limit):
+    """Without noatime or relatime each read of a shard writes to the disk that is to be read."""
+    require(storage.mount_options(machine.volumes, limit))
+
+
+def test_free_space(require, machine, limit):
+    """A set that does not fit ends as a truncated shard after hours of download."""
+    require(storage.free_space(machine.volumes, limit))
+
+
+def test_used_share(require, machine, limit):
+    """On a nearly full disk files fragment and flash loses speed, so the same drive streams slower each month."""
+    require(storage.used_share(machine.volumes, limit))

@@ -1,0 +1,13 @@
+"""Questions about the bytes of the model's shards."""
+
+from streamworthy.criteria import integrity
+
+
+def test_extents(require, model, limit):
+    """A shard cut short is refused after minutes of loading, or kills the engine at the token that needs its end."""
+    require(integrity.extents(model.extents, limit))
+
+
+def test_hashes(require, model, limit):
+    """A shard of the right size with wrong bytes loads and runs, and answers nonsense: only its hash tells."""
+    require(integrity.hashes(model.hashes, limit))

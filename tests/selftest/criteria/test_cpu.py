@@ -1,0 +1,105 @@
+"""Whether the processor can run the engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from streamworthy.criteria import cpu
+from streamworthy.verdict import Word, verdict
+from tests.selftest.criteria.asked import limit
+from tests.selftest.facts.test_cpu import CPU
+
+BOTH = limit(one_of=("x86_64", "aarch64"))
+SETS = limit(x86_64=("avx2", "fma"), aarch64=("asimd",))
+
+
+def test_a_listed_architecture_passes():
+    """The whole verdict of a pass."""
+    assert cpu.architecture(CPU, BOTH) == verdict(
+        Word.PASS, measured="x86_64", required="one of x86_64, aarch64", evidence=("model_name=Example 1",)
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        ({"architecture": "riscv64"}, "the processor is riscv64, for which this tier has no limits"),
+        ({"pointer_bits": 32}, "Python is a 32-bit program, whose address space cannot hold the model"),
+    ],
+)
+def test_another_architecture_or_a_32_bit_program_fails(change, cause):
+    """A 32-bit system on a 64-bit kernel says aarch64 and cannot map the model."""
+    found = cpu.architecture(replace(CPU, **change), BOTH)
+    assert (found.word, found.cause, bool(found.fix)) == (Word.FAIL, cause, True)
+
+
+def test_a_captured_machine_passes_without_the_width_of_a_program():
+    """The width is that of this process, which a capture does not have."""
+    assert cpu.architecture(replace(CPU, pointer_bits=None), BOTH).word is Word.PASS
+
+
+@pytest.mark.parametrize(("asked", "word"), [(7, Word.PASS), (8, Word.PASS), (9, Word.FAIL)])
+def test_cores_are_judged_at_their_limit(asked, word):
+    """Eight cores meet seven and eight, and miss nine."""
+    found = cpu.physical_cores(CPU, limit(at_least=asked))
+    assert (found.word, found.value, found.measured, found.required) == (word, 8, "8", f"at least {asked}")
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        ({"quota_cores": 4.5}, "a control group's CPU quota allows 4.50 of 8 cores"),
+        ({"allowed_count": 4, "physical_cores_count": 2}, "affinity or a cpuset allows 4 of 16 logical CPUs"),
+        ({"physical_cores_count": 2, "hypervisor": True}, "the hypervisor gives this guest few cores"),
+        (
+            {"physical_cores_count": 4},
+            "the processor has few cores; hardware threads of one core share its arithmetic units",
+        ),
+    ],
+)
+def test_too_few_cores_name_what_takes_them(change, cause):
+    """Quota, affinity, guest and processor need different remedies."""
+    found = cpu.physical_cores(replace(CPU, **change), limit(at_least=8))
+    assert (found.word, found.cause) == (Word.FAIL, cause)
+
+
+def test_the_evidence_tells_affinity_and_quota():
+    """A number of cores alone does not say why."""
+    assert cpu.physical_cores(replace(CPU, quota_cores=2.0), limit(at_least=1)).evidence == (
+        "physical_cores_in_affinity=8",
+        "logical_cpus_allowed=16",
+        "logical_cpus_online=16",
+        "cpu_quota=2.00",
+    )
+
+
+def test_unknown_cores_are_an_error():
+    """Unknown is neither enough nor too few."""
+    found = cpu.physical_cores(replace(CPU, cores_unknown="no topology"), limit(at_least=1))
+    assert (found.word, found.cause) == (Word.ERROR, "physical cores are not known: no topology")
+
+
+@pytest.mark.parametrize(
+    ("change", "word", "measured"),
+    [
+        ({"flags": ("avx2", "fma", "fpu")}, Word.PASS, "avx2, fma"),
+        ({"flags": ("avx2",)}, Word.FAIL, "without fma"),
+        ({"flags": ()}, Word.FAIL, "without avx2, fma"),
+        ({"architecture": "aarch64", "flags": ("asimd",)}, Word.PASS, "asimd"),
+        ({"architecture": "aarch64", "flags": ("fp",)}, Word.FAIL, "without asimd"),
+        ({"flags": None}, Word.ERROR, "unknown"),
+        ({"architecture": "riscv64"}, Word.ERROR, "unknown"),
+    ],
+)
+def test_instruction_sets_are_asked_by_architecture(change, word, measured):
+    """Each architecture has its own list; what cannot be read is an error."""
+    found = cpu.instruction_set(replace(CPU, **change), SETS)
+    assert (found.word, found.measured) == (word, measured)
+
+
+@pytest.mark.parametrize(("hypervisor", "word"), [(True, "hypervisor hides it"), (False, "not on every core")])
+def test_a_missing_instruction_set_names_its_likely_cause(hypervisor, word):
+    """In a guest it may only be masked."""
+    assert word in cpu.instruction_set(replace(CPU, flags=(), hypervisor=hypervisor), SETS).cause

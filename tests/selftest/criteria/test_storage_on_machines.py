@@ -1,0 +1,47 @@
+"""Each captured machine, judged as a streaming tier judges it."""
+
+from __future__ import annotations
+
+import pytest
+
+from streamworthy.criteria import storage
+from streamworthy.probes.latency import probe_random_read_latency
+from streamworthy.probes.volumes import probe_captured_model, probe_volumes
+from streamworthy.verdict import Word
+from tests.selftest.criteria.volumes import limit
+from tests.selftest.probes.trees import MACHINES, machine
+
+SOUND = "pass pass pass pass pass pass pass"
+WORDS = {  # filesystem, network, rotational, transport, mount_options, free_space, used_share
+    "vm-virtio": SOUND,
+    "laptop-nvme": SOUND,
+    "laptop-luks-lvm": SOUND,
+    "server-md-raid": SOUND,
+    "container-memory-limit": SOUND,
+    "board-aarch64": SOUND,
+    "wsl2-drvfs": "FAIL FAIL n/a FAIL pass pass pass",
+    "desktop-sata-hdd": "pass pass FAIL FAIL pass pass pass",
+    "usb-enclosure": "FAIL pass pass FAIL pass pass pass",
+}
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in MACHINES.iterdir()))
+def test_a_captured_machine_gets_its_words(name):
+    """Every gate of storage; a machine that is shipped has its words here."""
+    root = machine(name)
+    placements, folder, total = probe_captured_model(root)
+    facts = probe_volumes(root, placements, folder=folder, set_total_bytes=total)
+    latency = probe_random_read_latency(root, facts)
+    found = [
+        storage.filesystem(facts, limit("storage.filesystem", accept=("ext4", "xfs"), advise=("btrfs",))),
+        storage.network(facts, limit("storage.network")),
+        storage.rotational(facts, latency, limit("storage.rotational", random_read_at_most=0.002)),
+        storage.transport(
+            facts, latency, limit("storage.transport", accept=("nvme", "virtual"), random_read_at_most=0.002)
+        ),
+        storage.mount_options(facts, limit("storage.mount_options", prefer=("noatime", "relatime"))),
+        storage.free_space(facts, limit("storage.free_space", at_least=1.2)),
+        storage.used_share(facts, limit("storage.used_share", at_most=0.9, advised_at_most=0.8)),
+    ]
+    assert [verdict.word for verdict in found] == [Word(word) for word in WORDS[name].split()]
+    assert all(verdict.cause and verdict.fix for verdict in found if verdict.word is Word.FAIL)

@@ -1,0 +1,137 @@
+"""Mounts: parsing, and which one holds a path."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamworthy.errors import ParseError, ProbeError
+from streamworthy.facts.storage import Mount
+from streamworthy.probes.mountinfo import (
+    mount_of,
+    network_kind,
+    parse_mountinfo,
+    probe_mount_of,
+    probe_mounts,
+    unescape,
+)
+from streamworthy.probes.sysroot import Sysroot
+from tests.selftest.probes.trees import MACHINES, machine
+
+LINE = r"62 1 259:7 /sub /mnt/my\040models rw,noatime shared:1 master:2 - xfs /dev/nvme1n1p1 rw,attr2,inode64"
+
+
+def test_a_line_becomes_a_record():
+    """Optional tags are skipped and octal escapes undone."""
+    assert parse_mountinfo(LINE) == (
+        Mount(
+            mount_id=62,
+            parent_id=1,
+            major_minor="259:7",
+            root="/sub",
+            mount_point="/mnt/my models",
+            options=("rw", "noatime"),
+            fstype="xfs",
+            source="/dev/nvme1n1p1",
+            super_options=("rw", "attr2", "inode64"),
+            network=None,
+        ),
+    )
+
+
+def test_wsl_and_empty_sources_are_read():
+    """A Windows path keeps its backslash, and a mount without a source has an empty one."""
+    wsl = r"77 60 0:52 / /mnt/c rw,noatime - 9p C:\134 rw,aname=drvfs;path=C:\;uid=1000"
+    (mount,) = parse_mountinfo(wsl)
+    assert (mount.source, mount.network, mount.super_options[1]) == ("C:\\", "9p", r"aname=drvfs;path=C:\;uid=1000")
+    assert parse_mountinfo("1 0 0:1 / /t rw - tmpfs  rw")[0].source == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "put"),
+    [(" - xfs", " xfs"), ("62 1", "62"), ("62 ", "x "), ("259:7", "259"), (" /dev/nvme1n1p1 rw,attr2,inode64", "")],
+    ids=["no separator", "no parent", "id is no number", "no device number", "no source"],
+)
+def test_a_line_of_another_shape_is_named(found, put):
+    """The message gives file, line, what was found and what was expected."""
+    broken = LINE.replace(found, put)
+    with pytest.raises(ParseError) as error:
+        parse_mountinfo(f"{LINE}\n{broken}\n")
+    assert "/proc/self/mountinfo, line 2" in str(error.value)
+    assert repr(broken) in str(error.value)
+
+
+@given(st.text(alphabet=st.sampled_from("ab \t\n\\#/é")))
+def test_unescaping_undoes_the_kernel_s_escapes(text):
+    """What the kernel escapes comes back as it was."""
+    escaped = "".join(f"\\{ord(char):03o}" if char in " \t\n\\#" else char for char in text)
+    assert unescape(escaped) == text
+
+
+MOUNTS = parse_mountinfo(
+    "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n"
+    "2 1 8:2 / /mnt/a rw - ext4 /dev/sda2 rw\n"
+    "3 2 8:3 / /mnt/a/b rw - ext4 /dev/sda3 rw\n"
+    "4 1 8:4 / /mnt/s rw - ext4 /dev/sda4 rw\n"
+    "5 4 8:5 / /mnt/s rw - ext4 /dev/sda5 rw\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [
+        ("/x", "8:1"),
+        ("/mnt/ab", "8:1"),
+        ("/mnt/a", "8:2"),
+        ("/mnt/a/x", "8:2"),
+        ("/mnt/a/b/c", "8:3"),
+        ("/mnt/s/x", "8:5"),
+    ],
+)
+def test_the_longest_prefix_and_the_last_of_a_stack_hold_a_path(path, number):
+    """Whole components count: /mnt/ab is not below /mnt/a."""
+    assert mount_of(MOUNTS, path).major_minor == number
+
+
+def test_a_path_that_nothing_holds_is_unknown():
+    """In a chroot without a root mount there is no answer, and none is invented."""
+    with pytest.raises(ProbeError, match="/elsewhere: no line of /proc/self/mountinfo"):
+        mount_of(MOUNTS[1:], "/elsewhere")
+
+
+@pytest.mark.parametrize(
+    "fstype", ["9p", "drvfs", "nfs", "nfs4", "cifs", "smb3", "virtiofs", "ceph", "fuse", "fuse.sshfs"]
+)
+def test_remote_and_relayed_filesystems_are_named(fstype):
+    """The kind is the type itself."""
+    assert network_kind(fstype) == fstype
+
+
+@pytest.mark.parametrize(
+    "fstype", ["ext4", "xfs", "btrfs", "zfs", "fuseblk", "ntfs3", "exfat", "tmpfs", "overlay", "fusectl"]
+)
+def test_local_filesystems_are_no_network(fstype):
+    """A FUSE driver of a local disk (fuseblk) is local."""
+    assert network_kind(fstype) is None
+
+
+def test_every_captured_machine_is_read():
+    """Each shipped machine has mounts, one of which is the root, and no number twice."""
+    names = sorted(path.name for path in MACHINES.iterdir())
+    assert len(names) >= 9
+    for name in names:
+        mounts = probe_mounts(machine(name))
+        assert "/" in {mount.mount_point for mount in mounts}
+        assert len({mount.mount_id for mount in mounts}) == len(mounts), name
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mountinfo"), reason="needs Linux")  # noqa: PTH110
+def test_this_machine_s_kernel_and_the_prefix_rule_agree(tmp_path):
+    """For a folder that nothing hides both ways lead to the same mount."""
+    root = Sysroot()
+    mounts = probe_mounts(root)
+    path = os.path.realpath(tmp_path)
+    assert probe_mount_of(root, mounts, path) == mount_of(mounts, path)
