@@ -30,6 +30,7 @@ _NEEDED_BYTES = 2**30  # sdist, unpacked source and objects took 0.6 GB
 _BYTES_PER_JOB = 2**30  # the largest source files need that much in the compiler
 _TWO_CORE_MINUTES = {"native": 4, "custom": 4, "portable": 10}  # measured on a 2-core EPYC 9004 VM
 MARKER = "llama_cpp/streamworthy-build.toml"  # read by streamworthy/engine/build.py
+_ERROR = re.compile(r"CMake Error|: (fatal )?error: |Killed signal|No space left|ERROR: (Could not|No matching)")
 _STEP = re.compile(r"\[\s*(\d+)/(\d+)\]|\[\s*(\d+)%\]")  # ninja's and make's progress
 
 
@@ -143,12 +144,20 @@ def _run(command: list[str], environment: dict[str, str], log: Path, recipe: Rec
 
 
 def _failure(log: Path, code: int) -> Stop:
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
-    telling = [line for line in lines if re.search(r"\berror\b|ERROR|Killed|No space", line)]
-    for line in telling[:5]:
+    text = log.read_text(errors="replace")
+    for line in telling_lines(text):
         say(f"  {line[:200]}")
-    cause = "ran out of memory" if any("Killed" in line for line in telling) else f"failed (pip's exit code {code})"
+    cause = "ran out of memory" if "Killed signal" in text else f"failed (pip's exit code {code})"
     return Stop(f"the build of llama-cpp-python {cause}; its log: {log}", fix="make venv   # tries again")
+
+
+def telling_lines(log: str) -> list[str]:
+    """Give the first error of the compiler, CMake or the network in a build log, with what follows it."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    for number, line in enumerate(lines):
+        if _ERROR.search(line):
+            return lines[number : number + 4]
+    return lines[-4:]
 
 
 def _marker(recipe: Recipe, wheel: Path, toolchain: Toolchain) -> str:

@@ -180,7 +180,6 @@ def _install_engine() -> Stop | None:
     try:
         wheel = _bundled_wheel() if BUNDLE.exists() else obtain_wheel(native_recipe(), PYTHON)
     except Stop as stop:
-        say_stop(stop)
         return stop
     # the same version may be installed from another build: pip would keep that one
     if not (_pip(str(wheel)) and _pip("--force-reinstall", "--no-deps", str(wheel))):

@@ -50,7 +50,9 @@ def find_subject(request: Request, *, live: bool, say: Callable[[str], None]) ->
         if not live:
             return None
         model = make_sample(request, say)
-    return Subject(model, manifest=request.sha256, rehash=request.rehash, say=say)
+    subject = Subject(model, manifest=request.sha256, rehash=request.rehash, say=say)
+    _ = subject.listing  # a path that is no model ends the run here; a broken model is for the gates to judge
+    return subject
 
 
 def make_sample(request: Request, say: Callable[[str], None]) -> Path:
@@ -79,13 +81,20 @@ def make_sample(request: Request, say: Callable[[str], None]) -> Path:
 def find_machine(root: Sysroot, subject: Subject | None) -> Machine:
     """Give the machine that is judged, with what it has to know of the model."""
     if subject is None:
-        return Machine(root)
+        machine = Machine(root, lock_need_bytes=lambda: _known(machine.volumes.set_total_bytes))
+        return machine
     return Machine(
         root,
         model_paths=subject.paths,
         lock_need_bytes=lambda: subject.sizes.total_bytes,
         set_total_bytes=lambda: subject.set_total_bytes,
     )
+
+
+def _known(size_bytes: int | None) -> int:
+    if size_bytes is None:
+        raise ProbeError("model: its size is not known", fix="give [model] total_bytes in machine.toml")
+    return size_bytes
 
 
 def applicability(machine: Machine, subject: Subject | None, *, sample: bool) -> ApplicabilityFacts:

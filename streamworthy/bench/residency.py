@@ -18,7 +18,7 @@ from streamworthy.errors import ProbeError
 from streamworthy.facts.episode import Residency
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
 _PAGE_BYTES = mmap.PAGESIZE
@@ -46,9 +46,12 @@ class _Cachestat(ctypes.Structure):  # struct cachestat, in pages
     )
 
 
-def residency(paths: Sequence[Path]) -> Residency:
-    """Tell how much of the files is in the page cache; raises ProbeError when no interface can tell for one of them."""
-    parts = [_file_residency(path) for path in paths]
+def residency(paths: Sequence[Path], *, without: Collection[str] = ()) -> Residency:
+    """Tell how much of the files is in the page cache; raises ProbeError when no interface can tell for one of them.
+
+    ``without`` names interfaces that are not to be asked, as on a kernel that lacks them.
+    """
+    parts = [_file_residency(path, without) for path in paths]
     return Residency(
         resident_bytes=sum(part.resident_bytes for part in parts),
         total_bytes=sum(part.total_bytes for part in parts),
@@ -56,7 +59,7 @@ def residency(paths: Sequence[Path]) -> Residency:
     )
 
 
-def _file_residency(path: Path) -> Residency:
+def _file_residency(path: Path, without: Collection[str]) -> Residency:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -66,7 +69,7 @@ def _file_residency(path: Path) -> Residency:
         size = status.st_size
         trusted = status.st_uid == os.geteuid() or os.access(path, os.W_OK)
         for method, ask in _methods(descriptor, trusted=trusted):
-            resident = ask(descriptor, size)
+            resident = None if method in without else ask(descriptor, size)
             if resident is not None:
                 return Residency(resident_bytes=min(resident, size), total_bytes=size, method=method)
     finally:
@@ -131,7 +134,8 @@ def _ask_nowait(descriptor: int, size: int) -> int | None:
     if not hasattr(os, "RWF_NOWAIT"):
         return None
     pages = -(-size // _PAGE_BYTES)
-    probes = range(pages) if pages <= _NOWAIT_PROBES else random.Random(size).sample(range(pages), _NOWAIT_PROBES)  # noqa: S311
+    probes = random.Random(size).sample(range(pages), min(pages, _NOWAIT_PROBES))  # noqa: S311
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)  # or each miss reads a whole read-ahead window
     buffer, hits = bytearray(1), 0
     for page in probes:
         try:

@@ -51,7 +51,7 @@ def extents(facts: SetExtents, limit: Limit) -> Verdict:  # noqa: ARG001 - every
     tensors = sum(shard.tensor_count for shard in facts.shards)
     return verdict(
         Word.PASS,
-        measured=f"{tensors} tensors inside {len(facts.shards)} files",
+        measured=f"{tensors} tensors inside {len(facts.shards)} file{'s' if len(facts.shards) > 1 else ''}",
         required="every tensor inside its file",
         value=0.0,
         unit="count",

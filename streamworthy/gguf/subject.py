@@ -179,9 +179,9 @@ class Subject:
     @cached_property
     def hashes(self) -> HashFacts:
         """The shards' content against its manifest: the one property that reads all data, once until a file changes."""
-        from streamworthy.gguf.hash_cache import default_cache  # noqa: PLC0415 - only a hashing run needs them
-        from streamworthy.gguf.hashes import verify  # noqa: PLC0415
-        from streamworthy.gguf.manifest import find_manifest  # noqa: PLC0415
+        from streamworthy.gguf.hash_cache import default_cache
+        from streamworthy.gguf.hashes import verify
+        from streamworthy.gguf.manifest import find_manifest
 
         paths = tuple(Path(shard.path) for shard in self.present)
         say = self._say

@@ -70,7 +70,7 @@ def _make(
     progress: Callable[[int, int], None] | None,
     free_bytes: Callable[[Path], int],
 ) -> None:
-    from streamworthy.sample.shards import planned_bytes, write_shards  # noqa: PLC0415 - numpy and gguf: 0.2 s
+    from streamworthy.sample.shards import planned_bytes, write_shards
 
     _sweep(folder, spec)
     _require_space(folder, planned_bytes(spec) + _HEADROOM_BYTES, free_bytes)

@@ -65,7 +65,7 @@ def trace_routing(model_path: Path, tokens: Sequence[int], *, threads: int = 1) 
     engine is missing, refuses the model or a token, or when no router was seen.
     """
     try:
-        import llama_cpp  # noqa: PLC0415 - an optional package, and slow to import
+        import llama_cpp
     except ImportError as error:
         raise EngineError(f"llama_cpp: {error}", fix="pip install 'streamworthy[engine]'") from error
     seen: dict[int, list[tuple[int, ...]]] = {}
@@ -99,7 +99,7 @@ def _recorder(seen: dict[int, list[tuple[int, ...]]]) -> Any:  # noqa: ANN401 - 
 
 
 def _ggml() -> ctypes.CDLL:
-    import llama_cpp  # noqa: PLC0415 - as above
+    import llama_cpp
 
     folder = Path(llama_cpp.__file__).parent / "lib"
     path = next((path for path in sorted(folder.glob("*ggml-base.*"))), None)

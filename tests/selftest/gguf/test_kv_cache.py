@@ -134,8 +134,9 @@ def test_a_window_never_keeps_more_than_the_context():
 
 @pytest.mark.parametrize(
     ("architecture", "pattern", "windows"),
-    [("gpt-oss", None, "WF"), ("gemma2", None, "WFWFWF"), ("llama4", None, "WWWFWWWF"), ("cohere2moe", None, "FWWWFWWW"),
-     ("gemma3", 3, "WWFWWF"), ("gemma3", 0, "WWW"), ("gemma3", 1, "FFF"), ("step35", (True, False, False), "WFF")],
+    [("gpt-oss", None, "WF"), ("gemma2", None, "WFWFWF"), ("llama4", None, "WWWFWWWF"),
+     ("cohere2moe", None, "FWWWFWWW"), ("gemma3", 3, "WWFWWF"), ("gemma3", 0, "WWW"), ("gemma3", 1, "FFF"),
+     ("step35", (True, False, False), "WFF")],
 )  # fmt: skip
 def test_where_windows_are_is_the_architecture_s_or_the_file_s(architecture, pattern, windows):
     """Each architecture has its period; a file may say another, or a pattern."""
@@ -172,7 +173,7 @@ def test_a_type_that_cannot_hold_the_rows_is_refused(keys, kind, words):
 
 def test_missing_keys_are_named():
     """A header without heads cannot be measured, and says which key is missing."""
-    with pytest.raises(ProbeError, match="llama.attention.head_count: found nothing"):
+    with pytest.raises(ProbeError, match=r"llama\.attention\.head_count: found nothing"):
         kv("llama", {"block_count": 2, "embedding_length": 64})
 
 

@@ -82,7 +82,7 @@ def compare(path, plans):
 
 @pytest.mark.parametrize("architecture", MODELS)
 def test_the_engine_allocates_what_the_ledger_says(tmp_path, architecture):
-    """Sliding windows, latent attention, indexers and recurrent states: the KV cache to the byte, buffers within reason."""
+    """Windows, latent attention, indexers, recurrent states: the KV cache to the byte, buffers within reason."""
     needs_engine()
     path = tmp_path / "m.gguf"
     path.write_bytes(MODELS[architecture]())

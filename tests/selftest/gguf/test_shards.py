@@ -247,7 +247,7 @@ def test_any_mixture_of_files_gives_a_listing_or_a_clear_error(tmp_path_factory,
     folder = tmp_path_factory.mktemp("mixture")
     for name in names:
         (folder / name).touch()
-    known = any(name.endswith(".gguf") and name != "mmproj.gguf" or name.endswith("-a") for name in names)
+    known = any(name.endswith((".gguf", "-a")) and name != "mmproj.gguf" for name in names)
     if not known:
         with pytest.raises(UsageError, match="without GGUF"):
             list_shards(folder)

@@ -114,6 +114,6 @@ def test_a_dense_model_has_no_bank(tmp_path):
 def test_keys_that_are_not_usable_are_named(tmp_path, key, value, message):
     """A wrong key is an error with the file, the key, found and expected."""
     keys = tuple((name, *(value if name == key else rest)) for name, *rest in KEYS)
-    with pytest.raises(ProbeError, match="m.gguf") as caught:
+    with pytest.raises(ProbeError, match=r"m\.gguf") as caught:
         sizes_of(tmp_path, keys=keys)
     assert message in caught.value.message

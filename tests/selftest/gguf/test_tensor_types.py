@@ -19,7 +19,7 @@ def test_the_table_agrees_with_the_gguf_package():
 def test_the_table_agrees_with_the_engine():
     """Every id that the engine's ggml accepts is in the table with its block, and no other."""
     pytest.importorskip("llama_cpp", reason="the engine is not installed")
-    from llama_cpp._ggml import libggml  # noqa: PLC0415
+    from llama_cpp._ggml import libggml
 
     libggml.ggml_type_size.restype = ctypes.c_size_t
     libggml.ggml_blck_size.restype = ctypes.c_int64

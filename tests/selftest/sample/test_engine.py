@@ -50,7 +50,7 @@ print(json.dumps({"n_expert": trace.n_expert, "picks": trace.picks}))
 
 
 def test_default_has_the_stored_digests(default_sample):
-    """This machine writes the bytes that are stored for the default size."""
+    """Any machine writes the bytes that are stored for the default size."""
     spec = spec_for_size(DEFAULT_SIZE_BYTES)
     assert tuple(hash_shards(default_sample.parent, spec)) == stored_digests(spec)
 

@@ -14,10 +14,12 @@ from streamworthy.sample.stored import hash_shards, manifest_path, record_path, 
 
 
 def files(folder):
+    """List the names in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
 def inodes(folder, spec):
+    """List the shards' inodes, which tell files made anew from those kept."""
     return [(folder / name).stat().st_ino for name in spec.shard_names]
 
 
@@ -65,6 +67,7 @@ def test_touched_shard_is_hashed_and_kept(made, tiny):
 
 
 def flip_one_byte(path):
+    """Change the last bit of a file in place."""
     with path.open("r+b") as file:
         file.seek(-1, os.SEEK_END)
         last = file.read(1)[0]
@@ -73,10 +76,12 @@ def flip_one_byte(path):
 
 
 def cut_the_end(path):
+    """Take the last byte off a file."""
     os.truncate(path, path.stat().st_size - 1)
 
 
 def keep_the_old_times(path):
+    """Change a bit and put the modification time back."""
     stat = path.stat()
     flip_one_byte(path)
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))

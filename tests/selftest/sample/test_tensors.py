@@ -13,6 +13,7 @@ from streamworthy.sample.vocabulary import build_vocabulary
 
 
 def named(spec, name):
+    """Find a planned tensor."""
     return next(tensor for tensor in plan_tensors(spec) if tensor.name == name)
 
 

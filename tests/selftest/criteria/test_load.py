@@ -1,0 +1,106 @@
+"""How the weights come in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from streamworthy.criteria.load import mapped_share, mmap
+from streamworthy.verdict import Word
+from tests.selftest.engine.records import FAILURE, MAPPING, MIB, STATE, make_series
+from tests.selftest.engine.run_pool import make_limit
+
+_SPEED = 200 * MIB / 2.0  # of the sound series: 200 MiB in 2 s
+_SOUND = make_series(1.0, 2.0, 2.0, 3.0, 9.0)
+
+
+@pytest.mark.parametrize(("at_most", "word"), [(1.99, Word.FAIL), (2.0, Word.PASS), (2.01, Word.PASS)])
+def test_seconds_at_most(at_most, word):
+    """The median counts, and the limit is inclusive."""
+    found = mmap(_SOUND, make_limit("load.mmap", at_most=at_most))
+
+    assert (found.word, found.value, found.unit) == (word, 2.0, "seconds")
+    assert bool(found.cause) is (word is Word.FAIL)
+
+
+@pytest.mark.parametrize(("at_least", "word"), [(_SPEED + 1, Word.FAIL), (_SPEED, Word.PASS), (_SPEED - 1, Word.PASS)])
+def test_bytes_per_second_at_least(at_least, word):
+    """The files' bytes over the median time."""
+    assert mmap(_SOUND, make_limit("load.mmap", at_least=at_least)).word is word
+
+
+def test_both_bounds_are_shown_and_both_count():
+    """One miss is enough."""
+    found = mmap(_SOUND, make_limit("load.mmap", at_most=10.0, at_least=1e12))
+
+    assert found.word is Word.FAIL
+    assert found.measured == "2.0 s, 104.9 MB/s"
+    assert found.required == "at most 10.0 s, at least 1.0 TB/s"
+
+
+def test_a_tier_without_a_bound_is_an_error():
+    """Unknown is not safe."""
+    found = mmap(_SOUND, make_limit("load.mmap"))
+
+    assert (found.word, found.cause) == (Word.ERROR, "load.mmap: the tier gives neither at_most nor at_least")
+
+
+def test_an_engine_that_failed_is_an_error():
+    """No load, no time."""
+    assert mmap(make_series(failure=FAILURE), make_limit("load.mmap", at_most=1.0)).word is Word.ERROR
+
+
+def share(mapping, at_least=0.98, anonymous_at_most=1.3):
+    """The verdict on a mapping."""
+    return mapped_share(mapping, make_limit("load.mapped_share", at_least=at_least, anonymous_at_most=anonymous_at_most))
+
+
+@pytest.mark.parametrize(("mapped", "word"), [(97, Word.FAIL), (98, Word.PASS), (99, Word.PASS)])
+def test_mapped_at_least(mapped, word):
+    """98 of 100 MiB are enough."""
+    found = share(replace(MAPPING, engine=replace(STATE, mapped_bytes=mapped * MIB), tensor_bytes=100 * MIB))
+
+    assert (found.word, found.value) == (word, mapped / 100)
+
+
+@pytest.mark.parametrize(("anonymous", "word"), [(79, Word.FAIL), (78, Word.PASS), (77, Word.PASS)])
+def test_anonymous_at_most(anonymous, word):
+    """KV, compute and engine are 60 MiB here; 1.3 times that are 78."""
+    found = share(replace(MAPPING, engine=replace(STATE, rss_anon_bytes=anonymous * MIB)))
+
+    assert found.word is word
+    assert bool(found.cause) is (word is Word.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"repack_bytes": 200 * MIB, "rss_anon_bytes": 260 * MIB}, "repacked 200.0 MiB of weights into anonymous"),
+        ({"mapped_bytes": 0, "load_mode": "none"}, "not mapped from the files (load mode none)"),
+        ({"rss_anon_bytes": 260 * MIB}, "more anonymous memory than KV cache"),
+    ],
+)
+def test_the_cause_is_named(changes, words):
+    """Repack, no mmap, or an unexplained copy."""
+    assert words in share(replace(MAPPING, engine=replace(STATE, **changes))).cause
+
+
+@pytest.mark.parametrize("changes", [{"repack_asked": True}, {"mmap_asked": False}])
+def test_tiers_that_copy_on_purpose_are_not_asked(changes):
+    """The reason says which wish it was."""
+    assert share(replace(MAPPING, **changes)).word is Word.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"engine": None, "failure": FAILURE}, Word.ERROR),
+        ({"engine": None, "refused": "cp (pid 9)"}, Word.INCONCLUSIVE),
+        ({"engine": replace(STATE, kv_bytes=None)}, Word.ERROR),
+        ({"engine": replace(STATE, compute_bytes=None)}, Word.ERROR),
+    ],
+)
+def test_what_is_not_known_is_not_judged(changes, word):
+    """No state, or a log without sizes."""
+    assert share(replace(MAPPING, **changes)).word is word

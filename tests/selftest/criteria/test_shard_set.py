@@ -1,0 +1,147 @@
+"""Whether several headers describe one set: built sets with one named change."""
+
+import pytest
+
+from streamworthy.criteria import shards
+from streamworthy.gguf.subject import Subject
+from streamworthy.verdict import Word
+from tests.selftest.criteria.asked import limit
+from tests.selftest.gguf.build import F32, Q8_0, Tensor, build
+
+NAMES = ("attn_q", "ffn_up", "ffn_down")
+
+
+def layer(index, *, type_id=F32, width=32):
+    """Give the tensors of a layer."""
+    size = width * 4 if type_id == F32 else width // 32 * 34
+    return [Tensor(f"blk.{index}.{name}.weight", (width, 4), type_id, bytes(size * 4)) for name in NAMES]
+
+
+def keys(number, count=3, tensors=9, **kinds):
+    """Give the split keys of a shard; ``kinds`` changes a key's type or leaves it out with None."""
+    values = {"no": ("u16", number), "count": ("u16", count), "tensors_count": ("i32", tensors)}
+    found = []
+    for key, (kind, value) in values.items():
+        changed = kinds.get(key, kind)
+        if changed is not None:
+            found.append(("split." + key.replace("_", "."), changed, value))
+    return found
+
+
+OWN = [("general.architecture", "str", "llama"), ("llama.block_count", "u32", 3)]
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """Write three shards, each sound but for what is given for its number, and judge their headers."""
+
+    def write_and_judge(changes=None, name="m-{:05d}-of-00003.gguf"):
+        for number in (1, 2, 3):
+            raw = (changes or {}).get(number)
+            if raw is None:
+                raw = build(OWN + keys(0) if number == 1 else keys(number - 1), layer(number - 1))
+            (tmp_path / name.format(number)).write_bytes(raw)
+        subject = Subject(tmp_path / name.format(1))
+        return shards.headers(subject.listing, subject.headers, limit())
+
+    return write_and_judge
+
+
+def test_a_sound_set_passes(judge):
+    """Three shards of three tensors agree."""
+    found = judge()
+    assert (found.word, found.measured, found.value) == (Word.PASS, "3 of 3 headers sound, 9 tensors", 0.0)
+
+
+def test_a_set_whose_first_shard_holds_keys_alone_passes(judge):
+    """gguf-split can leave the first shard without tensors."""
+    first = build(OWN + keys(0, tensors=9), ())
+    second = build(keys(1), layer(0) + layer(1))
+    assert judge({1: first, 2: second}).word is Word.PASS
+
+
+def test_two_versions_in_a_set_are_mentioned(judge):
+    """Engines read both."""
+    found = judge({2: build(keys(1), layer(1), version=2)})
+    assert (found.word, found.evidence) == (Word.PASS, ("versions=2, 3 in one set",))
+
+
+FAULTS = {
+    "number of another shard": ({2: build(keys(2), layer(1))}, "split.no is 2, expected 1 from its name: renamed?"),
+    "another count": ({2: build(keys(1, count=4), layer(1))}, "split.count is 4, expected 3"),
+    "count in all": (
+        {one: build((OWN if one == 1 else []) + keys(one - 1, count=2), layer(one - 1)) for one in (1, 2, 3)},
+        "m-00003-of-00003.gguf: split.count is 2, expected 3",
+    ),
+    "no number": ({2: build(keys(1, no=None), layer(1))}, "split.no is missing"),
+    "older keys": (
+        {2: build([("general.split", "u32", 1), *keys(1, no=None)], layer(1))},
+        "split.no is missing (an older general.split key is there",
+    ),
+    "number as u32": ({2: build(keys(1, no="u32"), layer(1))}, "split.no is of type u32, expected u16: the"),
+    "total differs": ({2: build(keys(1, tensors=8), layer(1))}, "split.tensors.count differs between shards: 8, 9"),
+    "a tensor less": ({2: build(keys(1), layer(1)[:2])}, "the shards hold 8 tensors, split.tensors.count says 9"),
+    "tensors of another shard": ({3: build(keys(2), layer(1))}, "3 tensors are in m-00002-of-00003.gguf too"),
+    "a layer without tensors": ({3: build(keys(2), layer(7))}, "1 layers have no tensors, the first is 2"),
+    "another quantisation": (
+        {2: build(keys(1), layer(1, type_id=Q8_0))},
+        "m-00002-of-00003.gguf: its tensors (Q8_0) are not of the other shards' types",
+    ),
+    "another width": ({2: build(keys(1), layer(1, width=64))}, "m-00002-of-00003.gguf: its tensors (F32)"),
+    "another architecture": (
+        {2: build([("general.architecture", "str", "qwen3"), *keys(1)], layer(1))},
+        "m-00002-of-00003.gguf: of architecture qwen3, the first shard of llama",
+    ),
+    "a broken shard": ({2: b"<html>"}, "m-00002-of-00003.gguf: byte 0: magic"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FAULTS)
+def test_what_does_not_fit_together_fails(judge, case):
+    """A sound set with one change is refused, and the message names the shard and what was expected."""
+    changes, cause = FAULTS[case]
+    found = judge(changes)
+    assert found.word is Word.FAIL
+    assert cause in found.cause
+    assert found.fix
+
+
+def test_one_change_is_one_fault(judge):
+    """A shard of another quantisation does not accuse the sound ones."""
+    assert judge(FAULTS["another quantisation"][0]).value == 1.0
+
+
+def test_a_shard_that_mixes_types_as_quantisations_do_passes(judge):
+    """Some kinds of tensors have another type in some layers; that is no foreign shard."""
+    mixed = layer(1)
+    mixed[2] = Tensor("blk.1.ffn_down.weight", (32, 4), Q8_0, bytes(136))
+    assert judge({2: build(keys(1), mixed)}).word is Word.PASS
+
+
+def test_a_plain_name_with_a_split_count_fails(tmp_path):
+    """A shard that was renamed, or shards that were joined with cat: the remedy for both is not cat."""
+    (tmp_path / "m.gguf").write_bytes(build(OWN + keys(0), layer(0)))
+    subject = Subject(tmp_path / "m.gguf")
+    found = shards.headers(subject.listing, subject.headers, limit())
+    assert found.word is Word.FAIL
+    assert "split.count is 3, but its name has no number" in found.cause
+    assert found.fix == (
+        "give it back the name PREFIX-00001-of-00003.gguf, beside the other shards",
+        "shards are whole files with headers: join them with llama-gguf-split --merge, never with cat",
+    )
+
+
+@pytest.mark.parametrize("name", ["m.gguf", "m-00001-of-00001.gguf"])
+def test_a_set_of_one_needs_no_split_keys(tmp_path, name):
+    """A whole file, numbered or not."""
+    (tmp_path / name).write_bytes(build(OWN, layer(0)))
+    subject = Subject(tmp_path / name)
+    assert shards.headers(subject.listing, subject.headers, limit()).word is Word.PASS
+
+
+def test_pieces_of_an_old_upload_are_not_judged_as_headers(tmp_path):
+    """They are no files with headers; the gate for names says how to join them."""
+    for letter in "ab":
+        (tmp_path / f"m.gguf-split-{letter}").write_bytes(b"piece")
+    subject = Subject(tmp_path)
+    assert shards.headers(subject.listing, subject.headers, limit()).measured == "0 of 2 headers sound, 0 tensors"

@@ -1,0 +1,52 @@
+"""Episodes within their bounds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from streamworthy.engine.collector import Allowance, Collected, Collector, describe, foreign_read
+from tests.selftest.engine.records import CONDITIONS, MIB, make_episode, make_phase
+from tests.selftest.engine.test_task import _TASK
+
+
+@pytest.mark.parametrize(
+    ("state", "device", "engine", "foreign"),
+    [
+        ("cold", 864 * MIB, 400 * MIB, False),
+        ("cold", 864 * MIB + 1, 400 * MIB, True),
+        ("warm, steady", 865 * MIB, 400 * MIB, True),
+        ("warm, resident", 5000 * MIB, 0, False),
+        ("cold", None, 400 * MIB, False),
+    ],
+)
+def test_a_reader_that_came_in_later_is_seen_by_the_devices_bytes(state, device, engine, foreign):
+    """Twice the engine's bytes and 64 MiB are let pass; resident weights do not read."""
+    conditions = replace(CONDITIONS, device_bytes=device, engine_bytes=engine)
+
+    assert bool(foreign_read(make_episode(state=state, conditions=conditions))) is foreign
+
+
+def test_a_budget_that_cannot_hold_one_episode_starts_nothing():
+    """The line says how long it would take; no engine is started."""
+
+    def never():
+        raise AssertionError("an engine was started")
+
+    found = Collected()
+    allowance = Allowance(depth="quick", budget_seconds=60.0, disturb=False)
+    Collector(_TASK, allowance, start=never, progress=print).collect("cold", found)
+
+    assert found.refused == (
+        "the depth quick gives 60.0 s for all episodes; 5 cold episodes need about 28 min 25 s, so all of them about 56 min 50 s"
+    )
+    assert found.refused_fix == ("pytest -m qualify --depth full",)
+    assert found.episodes == []
+
+
+def test_progress_is_one_line():
+    """Number, state and phases."""
+    episode = make_episode(make_phase("load", seconds=1.5), make_phase("first_token", seconds=0.25))
+
+    assert describe("cold", episode) == "cold episode 1 of 5 (cold): load 1.5 s, first token 250.0 ms"

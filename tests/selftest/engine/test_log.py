@@ -1,0 +1,131 @@
+"""What the engine's log says, on logs of real runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streamworthy.engine.log import LogFacts, clean_log, explain_refusal, parse_log
+
+_LOGS = Path(__file__).parents[3] / "fixtures/logs"
+_MIB = 2**20
+
+_SAMPLE = LogFacts(
+    kv_bytes=_MIB,
+    compute_bytes=round(0.97 * _MIB) + round(0.01 * _MIB),
+    repack_bytes=0,
+    kv_types=("f16",),
+    smallest_kv_cells=256,
+    slots_count=1,
+    ubatch_tokens=32,
+    load_mode="mmap",
+    flash_attention="enabled",
+    lock_failure="",
+    direct_io=False,
+)
+
+
+def read(name):
+    """A stored log."""
+    return (_LOGS / f"{name}.log").read_text(encoding="utf-8")
+
+
+def changed(facts, **changes):
+    """The same facts with changes."""
+    return LogFacts(**({name: getattr(facts, name) for name in LogFacts.__slots__} | changes))
+
+
+def test_a_mapped_load_is_read_whole():
+    """Every fact of the sample's log."""
+    assert parse_log(read("sample-mmap")) == changed(_SAMPLE, compute_bytes=round(0.98 * _MIB))
+
+
+def test_a_repacked_load_tells_its_copy():
+    """The log says mmap in both; only the CPU_REPACK buffer tells that the weights were copied."""
+    found = parse_log(read("sample-repack"))
+
+    assert found.load_mode == "mmap"
+    assert found.repack_bytes == round(202.5 * _MIB)
+
+
+def test_a_load_without_mmap_says_so():
+    """The effective mode is read, not the one asked for."""
+    assert parse_log(read("sample-no-mmap")).load_mode == "none"
+
+
+def test_the_kv_type_is_the_engines():
+    """A quantised cache is told by its line."""
+    assert parse_log(read("smollm2-q8-kv")).kv_types == ("q8_0",)
+
+
+def test_a_refused_lock_is_told():
+    """The load goes on without the lock, so the warning is all there is."""
+    assert parse_log(read("smollm2-locked")).lock_failure == ""
+    assert parse_log(read("smollm2-lock-refused")).lock_failure.startswith("failed to mlock 31866880-byte buffer")
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value"),
+    [
+        ("llm_load_tensors: (mmap = true, direct_io = false)", "load_mode", "mmap"),
+        ("load_tensors: (mmap = false)", "load_mode", "none"),
+        ("load_tensors: (load_mode = mmap+mlock)", "load_mode", "mmap+mlock"),
+        ("llama_model_loader: direct I/O is enabled, disabling mmap", "direct_io", True),
+        ("load_tensors: CPU_REPACK model buffer size =  1552,05 MiB", "repack_bytes", round(1552.05 * _MIB)),
+        ("\x1b[32m0.00.110.615 I \x1b[0mload_tensors: (load_mode = none)", "load_mode", "none"),
+    ],
+)
+def test_other_versions_lines_are_read(line, name, value):
+    """Old and new spellings, a decimal comma, colours and time prefixes."""
+    assert getattr(parse_log(line), name) == value
+
+
+def test_a_log_that_says_nothing_gives_no_facts():
+    """Absent is absent, never 0 or a guess."""
+    found = parse_log("hello\n")
+
+    assert (found.kv_bytes, found.compute_bytes, found.kv_types, found.load_mode) == (None, None, (), "")
+
+
+def test_colours_and_prefixes_are_stripped():
+    """What is left is the message, without empty lines."""
+    assert clean_log("\x1b[0m0.00.110.615 W failed\n\n \nnext\n") == ["failed", "next"]
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [
+        ("truncated", "a shard is truncated"),
+        ("missing", "a shard is missing"),
+        ("web-page", "a shard is not a GGUF file"),
+        ("lfs", "a shard is not a GGUF file"),
+        ("later-shard", "a later shard was opened"),
+        ("swapped", "shards are swapped or renamed"),
+        ("renamed", "a shard was renamed"),
+        ("architecture", "the engine does not know this architecture"),
+        ("gguf-v1", "this GGUF version is not supported"),
+        ("big-endian", "the model is big-endian"),
+        ("address-space", "the address space is limited"),
+    ],
+)
+def test_a_refusal_is_explained(name, meaning):
+    """The line is the log's own; the meaning and what to do are ours."""
+    line, found, fix = explain_refusal(read(f"refused-{name}"))
+
+    assert found == meaning
+    assert line in read(f"refused-{name}")
+    assert fix
+
+
+def test_every_stored_log_is_used():
+    """A refusal that nobody explains would be a fixture for nothing."""
+    assert len(list(_LOGS.glob("refused-*.log"))) == 11
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("", "the log is empty"), ("a\nan error: b\nc\n", "an error: b"), ("a\nb\n", "b")]
+)
+def test_an_unknown_refusal_gives_the_most_telling_line(text, line):
+    """No meaning is invented."""
+    assert explain_refusal(text) == (line, "", "")

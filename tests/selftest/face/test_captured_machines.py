@@ -1,0 +1,79 @@
+"""Each captured machine, judged through the front door."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.selftest.face.running import MACHINES, ROOT, qualify
+
+# machine: tier, closing word, exit code, what fails, what is undecided
+EXPECTED = {
+    "board-aarch64": ("laptop-16g", "PARTIAL", 0, set(), set()),
+    "container-memory-limit": (
+        "laptop-64g", "NOT QUALIFIED", 1, {"cpu.physical_cores", "memory.available", "memory.limit"}, set(),
+    ),
+    "desktop-sata-hdd": (
+        "laptop-32g", "NOT QUALIFIED", 1, {"storage.rotational", "storage.transport", "memory.swap_location"}, set(),
+    ),
+    "laptop-luks-lvm": ("laptop-64g", "PARTIAL", 0, set(), set()),
+    "laptop-nvme": ("laptop-32g", "PARTIAL", 0, set(), set()),
+    "server-md-raid": ("xeon-128g", "PARTIAL", 0, set(), set()),
+    "usb-enclosure": ("laptop-16g", "NOT QUALIFIED", 1, {"storage.filesystem", "storage.transport"}, set()),
+    "vm-virtio": ("fits-in-ram", "PARTIAL", 0, set(), set()),
+    "wsl2-drvfs": (
+        "laptop-16g", "NOT QUALIFIED", 1, {"storage.filesystem", "storage.network", "storage.transport"}, set(),
+    ),
+}  # fmt: skip
+ELEMENTS = {"FAIL": "failure", "error": "error", "inconclusive": "error", "n/a": "skipped", "waived": "skipped"}
+
+
+def test_every_captured_machine_is_expected_to_be_something():
+    """A machine without an expectation would be a fixture that tests nothing."""
+    assert {folder.name for folder in MACHINES.iterdir()} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("machine", EXPECTED)
+def test_a_captured_machine_gets_its_verdict(machine, tmp_path):
+    """Exit code, screen and JUnit say the same, and each word stands in the JUnit element that it should."""
+    tier, word, exit_code, failing, undecided = EXPECTED[machine]
+    run = qualify(tmp_path, "--sysroot", MACHINES / machine)
+    assert run.with_status("FAIL") == failing, run.screen
+    assert run.with_status("error") | run.with_status("inconclusive") == undecided, run.screen
+    assert (run.exit_code, run.suite["verdict"], run.suite["tier"]) == (exit_code, word, tier)
+    assert run.closing.startswith(f"{word}: ")
+    assert {name: case.element for name, case in run.cases.items()} == {
+        name: ELEMENTS.get(case.status, "") for name, case in run.cases.items()
+    }
+    for gate in failing:
+        assert f"thresholds/{tier}.toml [{gate}]" in run.cases[gate].text
+    facts = json.loads((tmp_path / "report" / "facts.json").read_text(encoding="utf-8"))
+    assert facts["run"]["verdict"] == word
+    assert set(facts["outcomes"]) == set(run.cases)
+
+
+def test_two_runs_of_one_machine_say_the_same(tmp_path):
+    """Nothing but the dates differs between two runs."""
+    first, second = (qualify(tmp_path / name, "--sysroot", MACHINES / "laptop-nvme") for name in ("a", "b"))
+    assert first.cases == second.cases
+    assert {**first.suite, "date": ""} == {**second.suite, "date": ""}
+
+
+def test_without_root_of_the_suite_nothing_is_asked(tmp_path):
+    """From a folder without gates the run ends at once, with what to do."""
+    import subprocess
+
+    from tests.selftest.face.running import command, environment
+
+    done = subprocess.run(command(), cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "tests/gates" in done.stderr
+
+
+def test_no_report_is_written_unless_asked(tmp_path):
+    """Without --report a run leaves no file."""
+    run = qualify(tmp_path, "--sysroot", MACHINES / "laptop-nvme", report=False)
+    assert run.exit_code == 0
+    assert not list(tmp_path.rglob("*.xml"))
+    assert not list(ROOT.glob("*.xml"))

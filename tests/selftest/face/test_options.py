@@ -1,0 +1,122 @@
+"""What is asked of a run, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.selftest.face.running import MACHINES, qualify
+
+LAPTOP = MACHINES / "laptop-nvme"
+WAIVED = """
+[[waiver]]
+gate = "storage.transport"
+machine = "latitude"
+reason = "the enclosure is replaced in March"
+owner = "ada"
+expires = {expires}
+
+[[waiver]]
+gate = "storage.filesystem"
+tier = "laptop-16g"
+reason = "reformatted with the enclosure"
+owner = "ada"
+expires = 2999-01-01
+"""
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--benchmark-disable",),
+        ("--benchmark-skip",),
+        ("--benchmark-only",),
+        ("-p", "no:benchmark"),
+    ],
+)
+def test_what_would_hide_a_measurement_is_refused(option, tmp_path):
+    """Options under which a performance gate would pass or vanish are a usage error with one line."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP, *option)
+    assert run.exit_code == 4
+    assert "not possible in a qualification" in run.screen
+    assert "Traceback" not in run.screen
+
+
+def test_a_subset_is_partial(tmp_path):
+    """-k asks a part of the gates: what passes is PARTIAL, and the suite says how much was asked."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP, "-k", "memory")
+    assert (run.exit_code, run.suite["verdict"]) == (0, "PARTIAL")
+    assert all(name.startswith("memory.") for name in run.cases)
+    assert f"{len(run.cases)} of" in run.suite["scope"]
+
+
+def test_asking_nothing_decides_nothing(tmp_path):
+    """A selection that matches no gate is UNDECIDED, not a pass."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP, "-k", "no_such_gate")
+    assert run.exit_code == 10
+    assert run.closing.startswith("UNDECIDED")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--tier", "laptop-23g"), "laptop-32g"),
+        (("--tier", "laptop-64g"), "does not apply"),
+        (("--tier", "/nowhere/tier.toml"), "/nowhere/tier.toml"),
+        (("--waivers", "/nowhere/waivers.toml"), "/nowhere/waivers.toml"),
+        (("--model", "/nowhere/model.gguf"), "/nowhere/model.gguf"),
+    ],
+)
+def test_what_cannot_begin_is_one_case_in_the_report(arguments, told, tmp_path):
+    """A run that cannot begin writes a whole JUnit with one error that says why, and is UNDECIDED."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP, *arguments)
+    assert run.exit_code == 10, run.screen
+    assert {name: (case.status, case.element) for name, case in run.cases.items()} == {
+        "qualification.setup": ("error", "error")
+    }
+    assert told in run.cases["qualification.setup"].text
+    assert run.suite["verdict"] == "UNDECIDED"
+    assert "Traceback" not in run.screen
+
+
+def test_a_sysroot_that_is_no_machine_is_named(tmp_path):
+    """A folder without machine.toml is no captured machine."""
+    run = qualify(tmp_path, "--sysroot", tmp_path)
+    assert run.exit_code == 10
+    assert "machine.toml" in run.screen
+
+
+def test_waivers_waive_what_they_name(tmp_path):
+    """A waived failure is skipped with its reason and what was measured; the run no longer fails."""
+    (tmp_path / "waivers.toml").write_text(WAIVED.format(expires="2999-12-31"))
+    run = qualify(tmp_path, "--sysroot", MACHINES / "usb-enclosure", "--waivers", tmp_path / "waivers.toml")
+    assert run.exit_code == 0, run.screen
+    assert run.with_status("waived") == {"storage.transport", "storage.filesystem"}
+    case = run.cases["storage.transport"]
+    assert case.element == "skipped"
+    assert "the enclosure is replaced in March" in case.text
+    assert "usb" in case.text
+
+
+def test_an_expired_waiver_does_not_waive(tmp_path):
+    """From the day after its expiry a waiver is only mentioned."""
+    (tmp_path / "waivers.toml").write_text(WAIVED.format(expires="2020-12-31"))
+    run = qualify(tmp_path, "--sysroot", MACHINES / "usb-enclosure", "--waivers", tmp_path / "waivers.toml")
+    assert run.exit_code == 1
+    assert run.with_status("FAIL") == {"storage.transport"}
+    assert "expired on 2020-12-31" in run.screen
+
+
+def test_anonymous_reports_name_nobody(tmp_path):
+    """Host name, user and home folder appear in no file that an anonymous run writes."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP, "--anonymous")
+    written = "".join(file.read_text(encoding="utf-8") for file in (tmp_path / "report").iterdir())
+    assert "thinkpad" not in written
+    assert run.suite["host"].startswith("host-")
+
+
+def test_self_tests_do_not_become_gates(tmp_path):
+    """A qualification collects the gates alone, and imports nothing of the self-tests."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP)
+    assert "selftest" not in run.screen
+    assert "deselected" not in run.screen
+    assert "warning" not in run.screen

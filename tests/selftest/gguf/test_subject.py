@@ -1,0 +1,175 @@
+"""The model as gates see it: lazy, named from any shard, and clear about what is partial."""
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from streamworthy.errors import ProbeError, UsageError
+from streamworthy.facts.shards import SetTotal
+from streamworthy.facts.storage import Placement
+from streamworthy.gguf.cursor import GgufError
+from streamworthy.gguf.hash_cache import HashCache
+from streamworthy.gguf.subject import Subject
+from tests.selftest.gguf.build import big_header_keys, big_tensors, build
+from tests.selftest.gguf.reshard import reshard
+from tests.selftest.gguf.test_kv_cache import PLAN
+from tests.selftest.gguf.tiny import gpt_oss
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """Write a small model in four shards."""
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    (whole / "m.gguf").write_bytes(gpt_oss())
+    (tmp_path / "set").mkdir()
+    return reshard(whole / "m.gguf", tmp_path / "set", 4)
+
+
+def test_making_a_subject_touches_nothing(tmp_path):
+    """A path that does not exist is an error only when something is asked."""
+    subject = Subject(tmp_path / "absent")
+    with pytest.raises(UsageError, match="not found"):
+        _ = subject.listing
+
+
+def test_any_shard_gives_the_same_model(shards):
+    """Name, first shard, placements, sizes and identity do not depend on which shard was named."""
+    subjects = [Subject(path) for path in (shards[0], shards[2], shards[0].parent)]
+    assert {subject.first for subject in subjects} == {shards[0]}
+    assert {subject.name for subject in subjects} == {"model"}
+    assert len({subject.identity for subject in subjects}) == 1
+    assert all(subject.sizes == subjects[0].sizes for subject in subjects)
+    assert subjects[1].paths == tuple(shards)
+    assert subjects[1].placements == tuple(
+        Placement(
+            path=str(path),
+            real_path=str(path.resolve()),
+            size_bytes=path.stat().st_size,
+            allocated_bytes=path.stat().st_blocks * 512,
+        )
+        for path in shards
+    )
+
+
+def test_a_set_has_the_sizes_of_the_whole_file(shards):
+    """Cutting a model into shards changes none of its sizes."""
+    whole = Subject(shards[0].parent.parent / "whole")
+    assert Subject(shards[1]).sizes == whole.sizes
+    assert Subject(shards[1]).kv(PLAN) == whole.kv(PLAN)
+
+
+def test_the_identity_is_that_of_the_content_and_not_of_the_name(shards, tmp_path):
+    """A renamed copy is the same model; one changed header byte, or another length, is another."""
+    before = Subject(shards[0]).identity
+    copies = reshard(tmp_path / "whole" / "m.gguf", tmp_path, 4, prefix="copy")
+    assert Subject(copies[0]).identity == before
+    with copies[3].open("ab") as file:
+        file.write(b"x")
+    assert Subject(copies[0]).identity != before
+    shards[1].write_bytes(shards[1].read_bytes().replace(b"blk.", b"bla.", 1))
+    assert Subject(shards[0]).identity != before
+
+
+def test_a_missing_shard_makes_sizes_partial_and_the_total_an_estimate(shards):
+    """What is there is counted, what is not is taken to be as large as the largest."""
+    sizes = [path.stat().st_size for path in shards]
+    assert Subject(shards[0]).total == SetTotal(
+        present_bytes=sum(sizes), whole_bytes=sum(sizes), exact=True, basis="headers and file sizes"
+    )
+    shards[2].unlink()
+    found = Subject(shards[0])
+    left = sum(sizes) - sizes[2]
+    assert found.total == SetTotal(
+        present_bytes=left,
+        whole_bytes=left + max(sizes[:2] + sizes[3:]),
+        exact=False,
+        basis="1 of 4 shards taken as the largest",
+    )
+    assert found.set_total_bytes == found.total.whole_bytes
+    assert found.sizes.partial
+    assert found.sizes.total_bytes < Subject(shards[0].parent.parent / "whole").sizes.total_bytes
+
+
+def test_a_cut_shard_counts_whole_in_the_total(shards):
+    """Its header tells how long it will be."""
+    whole = Subject(shards[0]).total.whole_bytes
+    raw = shards[3].read_bytes()
+    shards[3].write_bytes(raw[:-500])
+    found = Subject(shards[0]).total
+    assert (found.present_bytes, found.exact) == (whole - 500, True)
+    assert whole - 32 <= found.whole_bytes <= whole
+
+
+def test_a_pointer_tells_the_size_of_what_it_stands_for(shards):
+    """A Git LFS pointer in the place of a shard carries its size."""
+    sizes = [path.stat().st_size for path in shards]
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'a' * 64}\nsize 4242\n"
+    shards[3].write_text(pointer)
+    found = Subject(shards[0]).total
+    assert (found.whole_bytes, found.exact) == (sum(sizes[:3]) + 4242, True)
+
+
+def test_without_its_first_shard_a_model_has_no_metadata(shards):
+    """The error names the shard to fetch; the listing still works."""
+    shards[0].unlink()
+    found = Subject(shards[1])
+    assert found.listing.missing == (1,)
+    with pytest.raises(ProbeError, match=f"{shards[0].name}: not found") as caught:
+        _ = found.sizes
+    assert caught.value.fix == f"download {shards[0].name}"
+
+
+def test_a_broken_first_shard_is_the_error_of_all_that_follows_from_it(shards):
+    """Sizes and KV say what is wrong with the header; headers lists it as a fault."""
+    shards[0].write_bytes(b"<html>")
+    found = Subject(shards[1])
+    assert [len(entry.faults) for entry in found.headers] == [1, 0, 0, 0]
+    with pytest.raises(GgufError, match="a web page"):
+        _ = found.sizes
+    with pytest.raises(GgufError, match="a web page"):
+        found.kv(PLAN)
+    assert found.set_total_bytes is not None
+
+
+def test_several_models_are_an_error_of_everything_but_the_listing(shards):
+    """The gate for names lists them; nothing else is judged of a model that nobody chose."""
+    (shards[0].parent / "other.gguf").write_bytes(gpt_oss())
+    found = Subject(shards[0].parent)
+    assert found.listing.form == "ambiguous"
+    assert (found.paths, found.set_total_bytes) == ((), None)
+    for name in ("headers", "extents", "sizes", "placements", "identity", "total", "hashes"):
+        with pytest.raises(ProbeError, match="found several models"):
+            getattr(found, name)
+
+
+def test_hashes_are_taken_against_the_manifest_beside_the_shards(shards, tmp_path):
+    """Without a manifest nothing is read; with one each shard is compared."""
+    cache = HashCache(tmp_path / "cache")
+    assert Subject(shards[0], hash_cache=cache).hashes.manifest is None
+    lines = []
+    (tmp_path / "sums").write_text("".join(f"{'0' * 64}  {path.name}\n" for path in shards))
+    found = Subject(shards[0], manifest=tmp_path / "sums", hash_cache=cache, say=lines.append).hashes
+    assert [shard.matches for shard in found.shards] == [False] * 4
+
+
+def test_seven_large_headers_are_read_in_no_time(tmp_path):
+    """Everything that headers tell of a 744B-class set is there in well under a second; the benchmark says how fast."""
+    path = tmp_path / "m-00001-of-00007.gguf"
+    path.write_bytes(build(big_header_keys(), big_tensors(150)))
+    for number in range(2, 8):
+        keys = (("split.no", "u16", number - 1), ("split.count", "u16", 7), ("split.tensors.count", "i32", 1014))
+        (tmp_path / f"m-{number:05d}-of-00007.gguf").write_bytes(build(keys, big_tensors(144)))
+    began = time.process_time()
+    found = Subject(path)
+    assert [entry.faults for entry in found.headers] == [()] * 7
+    assert found.total.exact
+    assert found.extents.cut == ()
+    assert time.process_time() - began < 1
+
+
+def test_a_plan_changes_the_cache_and_nothing_else(shards):
+    """The KV cache follows the plan each time it is asked."""
+    found = Subject(shards[0])
+    assert found.kv(replace(PLAN, swa_full=True)).total_bytes > found.kv(PLAN).total_bytes
