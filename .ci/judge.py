@@ -1,3 +1,4 @@
+# ruff: noqa: INP001 - a script, not a package
 """Decides whether CI accepts a qualification: ``judge.py JUNIT EXIT_CODE``.
 
 A FAIL is a failure. A run that could not decide is one too, unless every gate it left open is inconclusive because a

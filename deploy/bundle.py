@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def _version() -> str:
-    from streamworthy import __version__  # noqa: PLC0415 - the tree's own, when it is asked
+    from streamworthy import __version__
 
     return __version__
 
@@ -117,7 +117,13 @@ def _try(archive: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="streamworthy bundle ") as clean:
         subprocess.run(["tar", "xf", archive], cwd=clean, check=True)
         tree = next(Path(clean).iterdir())
-        for command in (["sh", "install.sh"], [".venv/bin/python", "-m", "deploy.trial"]):
+        scratch = str(Path(clean) / "scratch")
+        answer = ["pytest", "-m", "qualify", "-k", "test_answer", "--depth", "quick", "--disturb", "--scratch", scratch]
+        for command in (
+            ["sh", "install.sh"],
+            [".venv/bin/python", "-m", *answer],
+            [".venv/bin/python", "-m", "deploy.trial"],
+        ):
             done = subprocess.run(
                 command,
                 cwd=tree,
@@ -128,9 +134,10 @@ def _try(archive: Path) -> None:
                 check=False,
             )
             if done.returncode:
-                said = (done.stdout + done.stderr).strip().splitlines()[-10:]
-                raise Stop(f"the bundle does not work: {' '.join(command)}: {' | '.join(said)}", fix="see the message")
-        say(f"  {done.stdout.strip()}")
+                for line in (done.stdout + done.stderr).strip().splitlines()[-30:]:
+                    say(f"  {line}")
+                raise Stop(f"the bundle does not work: {' '.join(command)}", fix="end the cause above, then again")
+            say(f"  {done.stdout.strip().splitlines()[-1]}")
 
 
 if __name__ == "__main__":

@@ -126,7 +126,7 @@ def _update(extras: list[str], *, again: bool) -> None:
 
 def _foresee() -> Stop | None:
     """Say before anything is built that the engine cannot be, where no build of it is kept."""
-    from deploy.engine_wheel import cached_wheel  # noqa: PLC0415 - not needed by --check, which must be fast
+    from deploy.engine_wheel import cached_wheel  # here: --check must be fast
 
     try:
         if BUNDLE.exists():
@@ -175,7 +175,7 @@ def _install_packages(extras: list[str]) -> None:
 
 def _install_engine() -> Stop | None:
     """Install the engine's wheel, kept or built; a build that fails is told and leaves the rest usable."""
-    from deploy.engine_wheel import obtain_wheel  # noqa: PLC0415 - as above
+    from deploy.engine_wheel import obtain_wheel
 
     try:
         wheel = _bundled_wheel() if BUNDLE.exists() else obtain_wheel(native_recipe(), PYTHON)
@@ -195,7 +195,7 @@ def _bundled_wheel() -> Path:
 
 
 def _pip(*arguments: str) -> bool:
-    from deploy.child import pip_environment, run_in_background  # noqa: PLC0415 - as above
+    from deploy.child import pip_environment, run_in_background
 
     source = ["--no-index", "--find-links", str(WHEELHOUSE)] if BUNDLE.exists() else []
     command = [str(PYTHON), "-m", "pip", "install", *source, *arguments]

@@ -9,6 +9,7 @@ class Stop(Exception):  # noqa: N818 - it stops the set-up, and is said as a mes
     """The set-up cannot go on. ``message`` is one line; ``fix`` holds paste-ready lines."""
 
     def __init__(self, message: str, *, fix: str) -> None:
+        """Take what is wrong and what to do."""
         super().__init__(message)
         self.message = message
         self.fix = fix

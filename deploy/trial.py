@@ -32,7 +32,7 @@ def _model() -> Path:
 
 
 def _decode(model: Path) -> str:
-    import llama_cpp  # noqa: PLC0415 - an engine that cannot be imported is this program's finding
+    import llama_cpp
 
     _load_backends(llama_cpp.llama_cpp)
     engine = llama_cpp.Llama(str(model), n_ctx=256, verbose=False)

@@ -10,6 +10,7 @@ from streamworthy.errors import StreamworthyError
 
 
 def _parser() -> argparse.ArgumentParser:
+    from streamworthy.capture import command as capture
     from streamworthy.fleet import command as fleet
     from streamworthy.gguf import verify_command as verify
 
@@ -21,6 +22,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     verify.add_parser(commands)
     fleet.add_parser(commands)
+    capture.add_parser(commands)
     return parser
 
 

@@ -46,7 +46,9 @@ def pytest_cmdline_main(config: Any) -> int | None:  # noqa: ANN401 - pytest's C
         return None
     suite = _suite_above(config.invocation_params.dir)
     if suite is None:
-        sys.stderr.write("ERROR: the gates are not here: run `pytest -m qualify` in the folder that holds tests/gates\n")
+        sys.stderr.write(
+            "ERROR: the gates are not here: run `pytest -m qualify` in the folder that holds tests/gates\n"
+        )
         return 4
     if config.inipath is None or config.inipath.parent != suite:
         arguments = ["-c", str(suite / "pyproject.toml"), *map(str, config.invocation_params.args)]

@@ -64,7 +64,8 @@ def make_sample(request: Request, say: Callable[[str], None]) -> Path:
         size_bytes = int(BYTES.parse(request.sample_size))  # type: ignore[call-overload]
     except ValueError as error:
         raise UsageError(
-            f"--sample-size: found {request.sample_size!r}, expected a number with one of {error}", fix="--sample-size 1.4GB"
+            f"--sample-size: found {request.sample_size!r}, expected a number with one of {error}",
+            fix="--sample-size 1.4GB",
         ) from error
     folder = scratch_folder(request.scratch) / "sample"
     make_folder(folder)
@@ -112,22 +113,24 @@ def applicability(machine: Machine, subject: Subject | None, *, sample: bool) ->
 def _available(memory: MemoryFacts) -> int:
     available = memory.working_available_bytes
     if available is None:
-        raise ProbeError("memory: this kernel tells no available memory, expected MemAvailable", fix="Linux 3.14 or newer")
+        raise ProbeError(
+            "memory: this kernel tells no available memory, expected MemAvailable", fix="Linux 3.14 or newer"
+        )
     return available
 
 
-def make_pool(
-    request: Request, tier: Tier, machine: Machine, subject: Subject, say: Callable[[str], None]
-) -> Pool:
+def make_pool(request: Request, tier: Tier, machine: Machine, subject: Subject, say: Callable[[str], None]) -> Pool:
     """Make the pool of timed episodes; ProbeError when model or machine cannot be described to the engine."""
     from streamworthy.engine.pool import Pool
     from streamworthy.engine.task import ANSWER_PROMPT, ANSWER_TOKENS, EngineTask
+    from streamworthy.sample.reference import load_reference
 
     threads = tier.plan.threads or machine.cpu.usable_cores_count
     if threads is None:
         raise ProbeError(f"threads: {machine.cpu.cores_unknown}", fix="give [engine] threads in a tier of your own")
     folder = scratch_folder(request.scratch)
     make_folder(folder)
+    reference = load_reference() if request.model is None else None
     task = EngineTask(
         paths=tuple(subject.paths),
         file_bytes=sum(placement.size_bytes for placement in subject.placements),
@@ -139,9 +142,9 @@ def make_pool(
         devices=_devices(machine),
         disk_bytes_per_second=tier.reference.roofs.disk_bytes_per_second,
         memory_bytes_per_second=tier.reference.roofs.memory_bytes_per_second,
-        answer_prompt=ANSWER_PROMPT,
-        answer_tokens=ANSWER_TOKENS,
-        answer_reference=None,
+        answer_prompt=reference.prompt if reference else ANSWER_PROMPT,
+        answer_tokens=len(reference.answer_tokens) if reference else ANSWER_TOKENS,
+        answer_reference=reference.answer_tokens if reference else None,
     )
     return Pool(
         task,

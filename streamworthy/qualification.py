@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from streamworthy.probes.machine import Machine
     from streamworthy.thresholds import Tier
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What the user asked for; paths are as given, None where the option was not."""

@@ -129,9 +129,7 @@ class Kind:
 BYTES = Kind(unit="bytes", parse=_parse_with(_BYTES), format=format_bytes)
 SECONDS = Kind(unit="seconds", parse=_parse_with(_SECONDS), format=format_seconds)
 BYTES_PER_SECOND = Kind(unit="bytes_per_second", parse=_parse_with(_RATES), format=format_rate)
-TOKENS_PER_SECOND = Kind(
-    unit="tokens_per_second", parse=_parse_with({"tok/s": 1.0}), format=format_tokens_per_second
-)
+TOKENS_PER_SECOND = Kind(unit="tokens_per_second", parse=_parse_with({"tok/s": 1.0}), format=format_tokens_per_second)
 SHARE = Kind(unit="share", parse=_parse_with({"%": 0.01}), format=format_share)
 COUNT = Kind(unit="count", parse=_parse_count, format=format_count)
 RATIO = Kind(unit="ratio", parse=_parse_ratio, format=format_ratio)

@@ -1,0 +1,1 @@
+"""A machine, measured: page cache, disk, and who disturbs."""

@@ -35,7 +35,7 @@ def extents(facts: SetExtents, limit: Limit) -> Verdict:  # noqa: ARG001 - every
     if broken:
         return verdict(
             Word.FAIL,
-            measured=f"{len(broken)} of {_count(facts)} shards cut short",
+            measured=f"{len(broken)} of {_count(facts)} shard{'s' if _count(facts) > 1 else ''} cut short",
             required="every tensor inside its file",
             value=float(len(broken)),
             unit="count",

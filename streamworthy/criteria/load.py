@@ -96,6 +96,7 @@ def _judge_mapping(engine: EngineState, tensor_bytes: int, limit: Limit) -> Verd
             f"compute={format_bytes(engine.compute_bytes)}",
             f"engine={format_bytes(engine.base_bytes)}",
             f"repack={format_bytes(engine.repack_bytes)}",
+            f"locked={format_bytes(engine.locked_bytes)}",
             f"flash_attention={engine.flash_attention or 'not told'}",
         ),
     )

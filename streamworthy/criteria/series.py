@@ -74,6 +74,7 @@ def evidence(series: Series, write: Callable[[float], str], values: tuple[float,
         "psi_memory_full": _median(samples, lambda s: s.conditions.memory_full_share, format_share),
         "temperature": _median(samples, lambda s: s.conditions.temperature_celsius, lambda value: f"{value:.0f} C"),
         "disturbed_by": ", ".join(dict.fromkeys(name for s in samples for name in s.conditions.disturbers)),
+        "not_seen": samples[0].conditions.hidden,
         "notes": "; ".join(s.note for s in samples if s.note),
     }
     return tuple(f"{name}={text}" for name, text in facts.items() if text)

@@ -31,7 +31,7 @@ def names(facts: ShardListing, limit: Limit) -> Verdict:  # noqa: ARG001 - every
         )
     return verdict(
         Word.FAIL,
-        measured=f"{len(faults)} files that do not belong or will not be found" if facts.shards else "no single model",
+        measured=_counted(len(faults), "name") + " out of place" if facts.shards else "no single model",
         required=_PATTERN,
         cause="; ".join(_some([cause for cause, _ in faults])),
         fix=tuple(dict.fromkeys(fix for _, fix in faults if fix)),
@@ -74,6 +74,10 @@ def _name_notes(facts: ShardListing) -> Iterable[str]:
         yield from (f"also here={name}" for name in _some(facts.others))
 
 
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def _some(names: Sequence[str]) -> tuple[str, ...]:
     more = (f"and {len(names) - _NAMED} more",) if len(names) > _NAMED else ()
     return (*names[:_NAMED], *more)
@@ -89,9 +93,9 @@ def complete(facts: ShardListing, total: SetTotal, limit: Limit) -> Verdict:  # 
     about = "" if total.exact else "about "
     return verdict(
         Word.FAIL if absent else Word.PASS,
-        measured=f"{facts.count - absent} of {facts.count} shards, {format_bytes(total.present_bytes)} of"
+        measured=f"{facts.count - absent} of {_counted(facts.count, 'shard')}, {format_bytes(total.present_bytes)} of"
         f" {about}{format_bytes(total.whole_bytes)}",
-        required=f"{facts.count} of {facts.count} shards",
+        required=f"{facts.count} of {_counted(facts.count, 'shard')}",
         value=float(facts.count - absent),
         unit="count",
         cause=_absence(facts, dangling, total) if absent else "",
@@ -138,8 +142,8 @@ def headers(facts: ShardListing, found: tuple[ShardHeader, ...], limit: Limit) -
     sound = sum(1 for entry in found if entry.header and not entry.faults)
     return verdict(
         Word.FAIL if faults else Word.PASS,
-        measured=f"{sound} of {len(found)} headers sound, {tensors} tensors"
-        + (f", {len(faults)} faults" if faults else ""),
+        measured=f"{sound} of {_counted(len(found), 'header')} sound, {tensors} tensors"
+        + (f", {_counted(len(faults), 'fault')}" if faults else ""),
         required="sound headers that agree",
         value=float(len(faults)),
         unit="count",

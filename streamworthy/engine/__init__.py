@@ -1,0 +1,1 @@
+"""A model in a child process, timed: episodes, each in a verified state of the page cache."""

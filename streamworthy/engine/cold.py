@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from streamworthy.engine.runner import Engine
     from streamworthy.engine.task import EngineTask
-    from streamworthy.facts.episode import Phase
+    from streamworthy.facts.episode import Disturbers, Phase
 
 
-def run_cold(task: EngineTask, number: int, start: Callable[[], Engine], disturbers: tuple[str, ...]) -> Episode:
+def run_cold(task: EngineTask, number: int, start: Callable[[], Engine], others: Disturbers | None) -> Episode:
     """Run one cold episode in a process of its own. Raises EngineError, StateError when the files stay in memory."""
     root = Sysroot()
     evicted = evict(task.paths)
@@ -51,7 +51,7 @@ def run_cold(task: EngineTask, number: int, start: Callable[[], Engine], disturb
             answer_text=answer["text"],
             engine=state,
             build=session.build,
-            conditions=conditions_since(before, root, task.devices, pid=engine.pid, disturbers=disturbers),
+            conditions=conditions_since(before, root, task.devices, pid=engine.pid, others=others),
         )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from streamworthy.engine.runner import Engine
     from streamworthy.engine.task import EngineTask
-    from streamworthy.facts.episode import Episode
+    from streamworthy.facts.episode import Disturbers, Episode
 
 BUDGET_SHARES = {"cold": 0.5, "prompt": 0.2, "decode": 0.3}
 _QUIET_SECONDS = 5.0  # a short reader is waited for
@@ -87,18 +87,23 @@ class Collector:
             self.close()
 
     def _run(self, kind: str, found: Collected) -> None:
-        spent, spoiled = 0.0, 0
+        spent, prepared, spoiled = 0.0, 0.0, 0
         while len(found.episodes) < WANTED_EPISODES and not found.refused:
             runs = len(found.episodes) + spoiled
             each = spent / runs if runs else self._task.expected_seconds(kind)
-            names = () if self._over_budget(kind, found, each, spent) else self._disturbed(kind)
-            if names and not self._allowance.disturb:
-                _refuse(found, f"{', '.join(names)} uses the shards or their device: nothing was evicted or loaded")
+            others = None if self._over_budget(kind, found, each, spent, prepared) else self._look(kind)
+            if others and others.names and not self._allowance.disturb:
+                _refuse(
+                    found, f"{', '.join(others.names)} uses the shards or their device: nothing was evicted or loaded"
+                )
             if found.refused:
                 return
             began = time.monotonic()
-            episode = self._episode(kind, len(found.episodes), names)
-            spent += time.monotonic() - began
+            self._prepare(kind)
+            ready = time.monotonic()
+            episode = self._episode(kind, len(found.episodes), others)
+            prepared += ready - began
+            spent += time.monotonic() - ready
             foreign = "" if self._allowance.disturb else foreign_read(episode)
             if foreign:
                 spoiled += 1
@@ -108,36 +113,42 @@ class Collector:
             found.episodes.append(episode)
             self._progress(describe(kind, episode))
 
-    def _episode(self, kind: str, number: int, names: tuple[str, ...]) -> Episode:
+    def _prepare(self, kind: str) -> None:
         if kind == "cold":
             self.close()  # its maps would keep the shards in memory
-            return run_cold(self._task, number, self._start, names)
+            return
         if self._warm is None:
             self._progress(f"loading {format_bytes(self._task.file_bytes)} for the warm episodes")
-            self._warm = WarmSource(self._task, self._start)
-        return self._warm.run(kind, number, names)
+            self._warm = WarmSource(self._task, self._start, self._progress)
+        self._warm.settle(kind)
 
-    def _disturbed(self, kind: str) -> tuple[str, ...]:
+    def _episode(self, kind: str, number: int, others: Disturbers | None) -> Episode:
+        if self._warm is None:
+            return run_cold(self._task, number, self._start, others)
+        return self._warm.run(kind, number, others)
+
+    def _look(self, kind: str) -> Disturbers | None:
         if kind != "cold" and self._warm and self._warm.resident:
-            return ()  # nothing is evicted, loaded or read
+            return None  # nothing is evicted, loaded or read
         own = [self._warm.session.engine.pid] if self._warm else []
         deadline = time.monotonic() + _QUIET_SECONDS
         while True:
             found = find_disturbers(self._root, self._task.paths, devices=self._task.devices, own=own)
             if not found.names or self._allowance.disturb or found.mapping or time.monotonic() > deadline:
-                return found.names
+                return found
 
-    def _over_budget(self, kind: str, found: Collected, each: float, spent: float) -> bool:
+    def _over_budget(self, kind: str, found: Collected, each: float, spent: float, prepared: float) -> bool:
         left = (
             WANTED_EPISODES - len(found.episodes) if spent else 1
         )  # the first runs if it fits: an estimate may be wrong
         budget, share = self._allowance.budget_seconds, BUDGET_SHARES[kind]
-        if each * left <= budget * share - spent:
+        if each * left <= budget * share - spent - prepared:
             return False
-        need = each * WANTED_EPISODES
+        need = each * WANTED_EPISODES + prepared
         found.refused = (
-            f"the depth {self._allowance.depth} gives {format_seconds(budget)} for all episodes; {WANTED_EPISODES} {kind} "
-            f"episodes need about {format_seconds(need)}, so all of them about {format_seconds(need / share)}"
+            f"the depth {self._allowance.depth} gives {format_seconds(budget)} for all episodes; "
+            f"{WANTED_EPISODES} {kind} episodes need about {format_seconds(need)}, "
+            f"so all of them about {format_seconds(need / share)}"
         )
         found.refused_fix = ("pytest -m qualify --depth full",)
         return True

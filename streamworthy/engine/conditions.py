@@ -18,6 +18,7 @@ from streamworthy.facts.episode import Conditions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from streamworthy.facts.episode import Disturbers
     from streamworthy.probes.sysroot import Sysroot
 
 _FULL = re.compile(r"^full .*total=(\d+)$", re.MULTILINE)  # microseconds
@@ -46,9 +47,9 @@ def take_snapshot(root: Sysroot, devices: Sequence[str], pid: int | None = None)
 
 
 def conditions_since(
-    before: Snapshot, root: Sysroot, devices: Sequence[str], *, pid: int, disturbers: tuple[str, ...]
+    before: Snapshot, root: Sysroot, devices: Sequence[str], *, pid: int, others: Disturbers | None
 ) -> Conditions:
-    """Tell what happened since a snapshot; the temperature is that of now."""
+    """Tell what happened since a snapshot; the temperature is that of now. ``others``: None when nobody looked."""
     after = take_snapshot(root, devices, pid)
     elapsed = max(after.moment_seconds - before.moment_seconds, 1e-9)
     io = _difference(before.io_full_seconds, after.io_full_seconds)
@@ -60,7 +61,8 @@ def conditions_since(
         temperature_celsius=device_temperature(root, devices),
         device_bytes=None if device is None else round(device),
         engine_bytes=after.engine_bytes - before.engine_bytes,
-        disturbers=disturbers,
+        disturbers=others.names if others else (),
+        hidden=others.hidden if others else "",
     )
 
 

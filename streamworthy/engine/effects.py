@@ -34,10 +34,11 @@ def unfulfilled(
 ) -> tuple[str, ...]:
     """List the wishes that did not take effect, one clear line each.
 
-    Whether the weights are mapped is not among them: the gate load.mapped_share judges that by sizes.
+    Whether the weights are mapped is not among them: the gate load.mapped_share judges that by sizes. Nor is a locked
+    region beside them, on which no number depends: ``locked_bytes`` tells.
     """
     if not log.load_mode and not log.kv_types:
-        return ("the engine's log has no line that is known: nothing proves what it was asked",)
+        return ("the engine's log has no known line (is the scratch folder full?): nothing proves what it was asked",)
     ubatch = min(plan.ubatch_tokens, plan.batch_tokens, state.context_tokens)
     checks = (
         (state.context_tokens >= plan.context_tokens, "context", plan.context_tokens, state.context_tokens),
@@ -58,6 +59,6 @@ def _window_is_full(plan: EnginePlan, log: LogFacts) -> bool:
 
 
 def _lock_check(plan: EnginePlan, state: EngineState, log: LogFacts, tensor_bytes: int) -> tuple[bool, str, str, str]:
-    needed = tensor_bytes * _LOCKED_SHARE if plan.lock_bytes == LOCK_ALL else plan.lock_bytes
+    needed = tensor_bytes * _LOCKED_SHARE if plan.lock_bytes == LOCK_ALL else 0
     has = format_bytes(state.locked_bytes) + (f" ({log.lock_failure})" if log.lock_failure else "")
     return state.locked_bytes >= needed, "locked memory", format_bytes(needed), has

@@ -37,7 +37,7 @@ class Llama:
 
     def __init__(self, log: TextIO) -> None:
         """Import the binding; raises ImportError as the import does, OSError when its library cannot be loaded."""
-        from llama_cpp import llama_cpp  # noqa: PLC0415 - only in the child, and slow to import
+        from llama_cpp import llama_cpp
 
         self.api: Any = llama_cpp
         self._callback = self._keep_log(log)
@@ -180,7 +180,7 @@ class Llama:
                 raise EngineError(f"engine: llama_decode returned {status} for {len(part)} tokens, expected 0")
 
     def _best(self) -> int:
-        import numpy as np  # noqa: PLC0415 - only in the child
+        import numpy as np
 
         logits = np.ctypeslib.as_array(self.api.llama_get_logits_ith(self._context, -1), (self._words_count,))
         best = int(logits.argmax())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import streamworthy
-from streamworthy.engine.death import EngineDiedError, explain_death, read_oom_counters
+from streamworthy.engine.death import LOG_TAIL_LINES, EngineDiedError, explain_death, read_oom_counters
 from streamworthy.engine.log import clean_log, explain_refusal
 from streamworthy.errors import EngineError, ProbeError, UsageError
 from streamworthy.probes.sysroot import Sysroot
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 HANG_SECONDS = 120.0
 INSTALL = "pip install 'llama-cpp-python>=0.3.36'"
 _LOOK_SECONDS = 0.5
-_LOG_TAIL_LINES = 12
+_END_SECONDS = 60.0  # a core dump of a large process takes its time
 _COMMAND = (sys.executable, "-P", "-m", "streamworthy.engine.child")
 
 
 class Engine:
-    """One engine process. Use as a context manager: it is gone afterwards, and so is its log file.
+    """One engine process. Use as a context manager: it is gone afterwards, and so is its log.
 
     ``started`` is the moment of the spawn on CLOCK_MONOTONIC. ``command`` is the child without its last argument.
     """
@@ -42,13 +42,13 @@ class Engine:
         self._root = Sysroot()
         self._hang_seconds = hang_seconds
         try:
-            log, name = tempfile.mkstemp(prefix="streamworthy-engine-", suffix=".log", dir=scratch)
+            # it has no name, so that even SIGKILL leaves nothing behind
+            self._log = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - closed by close()
         except OSError as error:
             raise UsageError(
                 f"{scratch}: scratch folder: cannot write there: {error.strerror}",
                 fix=f"mkdir -p '{scratch}' && chmod u+rwx '{scratch}'",
             ) from error
-        self._log = Path(name)
         self._oom = read_oom_counters(self._root)
         self.started = time.monotonic()
         try:
@@ -56,15 +56,13 @@ class Engine:
                 [*command, str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=log,
+                stderr=self._log,
                 env=_environment(),
                 start_new_session=True,  # Ctrl-C is for the parent, which then ends the child
             )
         except BaseException:
-            self._log.unlink()
+            self._log.close()
             raise
-        finally:
-            os.close(log)
 
     def __enter__(self) -> Self:
         """Give the engine."""
@@ -83,20 +81,21 @@ class Engine:
 
     def log_text(self) -> str:
         """Give the engine's log so far."""
-        try:
-            return self._log.read_text(encoding="utf-8", errors="replace")
-        except OSError:
+        if self._log.closed:
             return ""
+        size = os.fstat(self._log.fileno()).st_size
+        return os.pread(self._log.fileno(), size, 0).decode("utf-8", "replace")  # the child shares the file's position
 
     def close(self) -> None:
-        """End the process, if it still runs, and remove its log."""
+        """End the process, if it still runs, and drop its log."""
         self._process.kill()
-        self._process.wait()
+        with suppress(subprocess.TimeoutExpired):  # it waits for a device that does not answer: nobody can end it
+            self._process.wait(timeout=_END_SECONDS)
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(OSError):  # a command that the child never read is still in the buffer
                 if pipe:
                     pipe.close()
-        self._log.unlink(missing_ok=True)
+        self._log.close()
 
     def ask(self, command: str, *, limit_seconds: float, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
         """Send a command and wait for its answer.
@@ -157,12 +156,17 @@ class Engine:
             return ()
 
     def _died(self, command: str) -> EngineDiedError:
-        status = self._process.wait()
+        try:
+            status = self._process.wait(timeout=_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            return self._error(
+                f"engine: while asked to {command}: closed its answers and does not end", fix="dmesg | tail"
+            )
         after = read_oom_counters(self._root)
         return explain_death(status, doing=command, log=self.log_text(), before=self._oom, after=after)
 
     def _error(self, message: str, *, fix: str) -> EngineDiedError:
-        return EngineDiedError(message, fix=fix, log=tuple(clean_log(self.log_text())[-_LOG_TAIL_LINES:]))
+        return EngineDiedError(message, fix=fix, log=tuple(clean_log(self.log_text())[-LOG_TAIL_LINES:]))
 
     def _pipe_in(self) -> Any:  # noqa: ANN401 - IO[bytes], never None as we asked for a pipe
         return self._process.stdin

@@ -66,7 +66,7 @@ def drop_areas(areas: Sequence[tuple[int, int]]) -> None:
 
 def lock_region(size: int) -> mmap.mmap:
     """Lock an anonymous region into memory; EngineError with the limit when the kernel refuses."""
-    import resource  # noqa: PLC0415 - Unix only
+    import resource
 
     region = mmap.mmap(-1, size)
     view = (ctypes.c_char * size).from_buffer(region)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,8 @@ class Session:
         self.engine = start()
         try:
             if task.plan.lock_bytes > 0:
-                self.engine.ask("lock", limit_seconds=_SHORT_SECONDS, size=task.plan.lock_bytes)
+                with suppress(EngineError):  # no number depends on it: VmLck of the state tells, memory.memlock judges
+                    self.engine.ask("lock", limit_seconds=_SHORT_SECONDS, size=task.plan.lock_bytes)
             self.loaded = self.engine.ask(
                 "load",
                 limit_seconds=task.limit_seconds(task.file_bytes),

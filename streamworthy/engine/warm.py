@@ -10,14 +10,14 @@ from streamworthy.engine.conditions import conditions_since, take_snapshot
 from streamworthy.engine.session import Session, StateError, make_phase, prompt_phases, stays_on_disk
 from streamworthy.facts.episode import Episode
 from streamworthy.probes.sysroot import Sysroot
-from streamworthy.units import format_share
+from streamworthy.units import format_bytes, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from streamworthy.engine.runner import Engine
     from streamworthy.engine.task import EngineTask
-    from streamworthy.facts.episode import Residency
+    from streamworthy.facts.episode import Disturbers, Residency
 
 PREFIX_TOKENS = 16  # the short prompt before a warm timed decode
 _STEADY_WINDOWS = 3
@@ -28,20 +28,29 @@ _MOST_WINDOWS = 12
 class WarmSource:
     """Warm episodes from one process: all weights resident, or reading at a steady rate when they exceed memory."""
 
-    def __init__(self, task: EngineTask, start: Callable[[], Engine]) -> None:
+    def __init__(self, task: EngineTask, start: Callable[[], Engine], progress: Callable[[str], None]) -> None:
         """Load; the state is decided by whether the shards become and stay resident."""
         self._task = task
+        self._progress = progress
         self._root = Sysroot()
         self.session = Session(task, start)
         self._answered = False
         self._settled: set[str] = set()
-        fits = task.file_bytes < task.available_bytes
-        self.resident = fits and (not stays_on_disk(task) or warm(task.paths, task.file_bytes).share >= WARM_SHARE)
+        try:
+            self.resident = self._becomes_resident()
+        except BaseException:
+            self.session.engine.close()
+            raise
         self.state = "warm, resident" if self.resident else "warm, steady"
 
-    def run(self, kind: str, number: int, disturbers: tuple[str, ...]) -> Episode:
+    def _becomes_resident(self) -> bool:
+        task = self._task
+        if task.file_bytes >= task.available_bytes:
+            return False
+        return not stays_on_disk(task) or warm(task.paths, task.file_bytes).share >= WARM_SHARE
+
+    def run(self, kind: str, number: int, others: Disturbers | None) -> Episode:
         """Run one episode: ``kind`` is "prompt" or "decode". Raises EngineError, StateError when it is not warm."""
-        self._settle(kind)
         task, engine = self._task, self.session.engine
         before = take_snapshot(self._root, task.devices, engine.pid)
         seen = self._verify()
@@ -63,7 +72,7 @@ class WarmSource:
             answer_text=answer["text"],
             engine=self.session.state(),
             build=self.session.build,
-            conditions=conditions_since(before, self._root, task.devices, pid=engine.pid, disturbers=disturbers),
+            conditions=conditions_since(before, self._root, task.devices, pid=engine.pid, others=others),
         )
 
     def _verify(self) -> Residency | None:
@@ -79,7 +88,8 @@ class WarmSource:
             )
         return seen
 
-    def _settle(self, kind: str) -> None:
+    def settle(self, kind: str) -> None:
+        """Bring the engine into the state that episodes of a kind are taken in; StateError when it is not reached."""
         if kind in self._settled:
             return
         self._settled.add(kind)
@@ -89,14 +99,15 @@ class WarmSource:
         windows: list[float] = []
         while not is_steady(windows, self._task.bytes_per_token):
             if len(windows) == _MOST_WINDOWS:
-                said = ", ".join(f"{window / 2**20:.0f}" for window in windows[-4:])
+                said = ", ".join(map(format_bytes, windows[-4:]))
                 raise StateError(
-                    f"warm state: MiB read per token still change after {_MOST_WINDOWS} windows of text: ... {said}",
+                    f"warm state: bytes read per token still change after {_MOST_WINDOWS} windows of text: ... {said}",
                     fix="close what uses the memory, or use a longer depth",
                 )
             self.session.prompt(len(windows), PREFIX_TOKENS)
             found = self.session.decode(self._task.plan.decode_tokens)
             windows.append(found["device_bytes"] / found["tokens"])
+            self._progress(f"warming up, window {len(windows)}: {format_bytes(windows[-1])} read per token")
 
 
 def is_steady(windows: list[float], bytes_per_token: int) -> bool:

@@ -62,7 +62,7 @@ class EngineState:
     rss_anon_bytes: int
     rss_file_bytes: int
     locked_bytes: int  # VmLck
-    base_bytes: int  # RssAnon of the child before loading, and the vocabulary's tables
+    base_bytes: int  # RssAnon of the child before loading, the vocabulary's tables and the compute graphs
     kv_bytes: int | None  # from the engine's log; None when it did not say
     compute_bytes: int | None  # likewise
     repack_bytes: int  # CPU_REPACK buffers in the log; 0 when there is none
@@ -101,6 +101,7 @@ class Conditions:
     device_bytes: int | None  # read by anyone from the model's devices; None: devices not known
     engine_bytes: int  # read by the engine's process in the same time
     disturbers: tuple[str, ...]  # seen before the episode, and let through by --disturb
+    hidden: str  # which processes could not be looked into then; "" when all could
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from struct import Struct
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from streamworthy.facts.gguf import GgufFault, HeaderFacts, SkippedValue, Value
@@ -41,6 +40,7 @@ _SMALLEST_PAIR = 8 + 1 + 4 + 1  # length, key, type, value
 _SMALLEST_TENSOR = 8 + 1 + 4 + 8 + 4 + 8  # length, name, number of dimensions, one of them, type, offset
 _MOST_SEEN = 2**20  # tensors or keys: no model is near it, so a smaller count is believed and the file was cut
 _AGAIN = ("download the file again",)
+_FINISH = ("finish or repeat the download of this file",)
 
 
 def read_header(path: Path) -> HeaderFacts:
@@ -84,8 +84,8 @@ def _scan(cursor: Cursor, name: str, faults: list[GgufFault]) -> HeaderFacts:
     start = -(-header_end // alignment) * alignment if tensor_count else header_end
     return HeaderFacts(
         version=version,
-        keys=MappingProxyType(keys),
-        key_types=MappingProxyType(types),
+        keys=keys,
+        key_types=types,
         tensors=tensors,
         alignment_bytes=alignment,
         header_bytes=header_end,
@@ -142,13 +142,14 @@ def _read_count(cursor: Cursor, item: str, smallest: int) -> int:
     most = (cursor.limit - cursor.position) // smallest
     if count > most:
         cursor.position -= 8
+        cut = count < _MOST_SEEN
         cursor.stop(
-            "truncated" if count < _MOST_SEEN else "count",
+            "truncated" if cut else "count",
             item,
             str(count),
             f"at most {most}, which is what the file has room for",
-            cause="the file is damaged here, or cut short?",
-            fix=_AGAIN,
+            cause="the download was cut short?" if cut else "the file is damaged here?",
+            fix=_FINISH if cut else _AGAIN,
         )
     return int(count)
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamworthy.errors import ProbeError, StreamworthyError
+from streamworthy.errors import ProbeError
 from streamworthy.facts.gguf import ShardHeader
 from streamworthy.facts.shards import SetTotal
 from streamworthy.facts.storage import Placement
@@ -150,11 +150,8 @@ class Subject:
 
     @property
     def set_total_bytes(self) -> int | None:
-        """The size of the whole set; None when it cannot be told."""
-        try:
-            return self.total.whole_bytes
-        except StreamworthyError:
-            return None
+        """The size of the whole set; None when no shard tells it. ProbeError when the path names several models."""
+        return self.total.whole_bytes if self.present else None
 
     @cached_property
     def identity(self) -> str:
@@ -173,8 +170,9 @@ class Subject:
 
     def ledger(self, plan: EnginePlan, memory: MemoryFacts) -> LedgerFacts:
         """Put what the model needs in memory under an engine plan beside what there is."""
+        metadata = self.metadata
         header_bytes = max(header.header_bytes for header in self._sound)
-        return draw_ledger(self.metadata, self.sizes, plan, memory, header_bytes=header_bytes)
+        return draw_ledger(metadata, self.sizes, plan, memory, header_bytes=header_bytes)
 
     @cached_property
     def hashes(self) -> HashFacts:
@@ -205,7 +203,7 @@ def _add_up(listing: ShardListing, present: tuple[ShardFile, ...], headers: tupl
         known.append(pointer or shard.size_bytes)
         guessed += 0 if pointer else 1
     largest = max(known, default=0)
-    if guessed and not headers:
+    if not headers:
         raise ProbeError(f"{listing.folder}: no shard is there to learn the size of the set from")
     absent = len(listing.missing) + len(listing.shards) - len(present)
     return SetTotal(

@@ -6,7 +6,6 @@ Source: sysfs, Documentation/ABI/stable/sysfs-block and testing/sysfs-block-*: /
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from streamworthy.errors import ParseError, ProbeError
@@ -49,7 +48,8 @@ def device_of_name(root: Sysroot, name: str) -> str:
 
 
 def _kernel_names(root: Sysroot, name: str) -> tuple[str, ...]:
-    path = os.path.realpath(name) if root.live and name.startswith("/dev/") else name
+    real = root.resolve(name.lstrip("/")) if name.startswith("/dev/") else None  # udev's links
+    path = f"/{real}" if real else name
     short = path.removeprefix("/dev/")
     mapped = _mapped_name(short)
     found = (device for device in root.names("sys/class/block") if device.startswith("dm-"))

@@ -76,11 +76,16 @@ def spell_architecture(machine: str) -> str:
 def probe_architecture(root: Sysroot) -> str:
     """Learn the architecture: uname of this machine, ``[uname] machine`` of a captured one."""
     if root.live:
+        root.note("uname", {"machine": os.uname().machine, "pointer_bits": _pointer_bits()})
         return spell_architecture(os.uname().machine)
     machine = root.answers.get("uname", {}).get("machine")
     if not isinstance(machine, str):
         raise ProbeError(f"{root.path('machine.toml')}: [uname] machine is missing, expected a word such as x86_64")
     return spell_architecture(machine)
+
+
+def _pointer_bits() -> int:
+    return struct.calcsize("P") * 8
 
 
 def probe_cpu(root: Sysroot) -> CpuFacts:
@@ -92,7 +97,7 @@ def probe_cpu(root: Sysroot) -> CpuFacts:
     cores, quota, unknown = _probe_cores(root, processors, allowed)
     return CpuFacts(
         architecture=probe_architecture(root),
-        pointer_bits=struct.calcsize("P") * 8 if root.live else None,
+        pointer_bits=_pointer_bits() if root.live else root.answers.get("uname", {}).get("pointer_bits"),
         model_name=mine[0].model_name,
         hypervisor=any("hypervisor" in (each.flags or ()) for each in mine),
         flags=_shared_flags(mine),

@@ -54,13 +54,13 @@ def _latency(root: Sysroot, volume: Volume, deadline_seconds: float) -> VolumeLa
     elif volume.leaves and all(leaf.flags_are_evidence for leaf in volume.leaves):
         reason = "not needed: the disks' own flags are evidence"
     elif not root.live:
-        reads = _captured(root, volume.mount.mount_point)
-        reason = "" if reads else "not measured when this machine was captured: machine.toml has no [[latency]] for it"
+        reads, reason = _captured(root, volume.mount.mount_point)
     else:
         try:
             reads = _measure_volume(root, volume, deadline_seconds)
         except ProbeError as error:
             reason = error.message
+        root.note("latency", _to_capture(volume.mount.mount_point, reads, reason))
     return VolumeLatency(mount_point=volume.mount.mount_point, reads=reads, reason=reason)
 
 
@@ -83,17 +83,32 @@ def _completed_reads(root: Sysroot, leaves: Sequence[BlockLeaf]) -> int:
     return sum(int(root.read_text(f"sys/block/{leaf.name}/stat").split()[0]) for leaf in leaves)
 
 
-def _captured(root: Sysroot, mount_point: str) -> RandomReads | None:
+def _to_capture(mount_point: str, reads: RandomReads | None, reason: str) -> dict[str, object]:
+    if reads is None:
+        return {"mount": mount_point, "reason": reason}
+    return {
+        "mount": mount_point,
+        "method": reads.method,
+        "read_count": reads.read_count,
+        "median_seconds": reads.median_seconds,
+        "p99_seconds": reads.p99_seconds,
+    }
+
+
+def _captured(root: Sysroot, mount_point: str) -> tuple[RandomReads | None, str]:
     for answer in tables(root, "latency"):
-        if take(root, "latency", answer, "mount", str) == mount_point:
-            return RandomReads(
-                method=take(root, "latency", answer, "method", str),
-                latencies_seconds=(),
-                read_count=take(root, "latency", answer, "read_count", int),
-                median_seconds=take(root, "latency", answer, "median_seconds", float),
-                p99_seconds=take(root, "latency", answer, "p99_seconds", float),
-            )
-    return None
+        if take(root, "latency", answer, "mount", str) != mount_point:
+            continue
+        if "reason" in answer:
+            return None, take(root, "latency", answer, "reason", str)
+        return RandomReads(
+            method=take(root, "latency", answer, "method", str),
+            latencies_seconds=(),
+            read_count=take(root, "latency", answer, "read_count", int),
+            median_seconds=take(root, "latency", answer, "median_seconds", float),
+            p99_seconds=take(root, "latency", answer, "p99_seconds", float),
+        ), ""
+    return None, "not measured when this machine was captured: machine.toml has no [[latency]] for it"
 
 
 def measure_random_reads(

@@ -17,7 +17,7 @@ from streamworthy.probes.latency import probe_random_read_latency
 from streamworthy.probes.memory import probe_memory
 from streamworthy.probes.process_limits import probe_memlock
 from streamworthy.probes.swap import probe_swap
-from streamworthy.probes.volumes import probe_captured_model, probe_volumes
+from streamworthy.probes.volumes import note_model, probe_captured_model, probe_volumes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,8 @@ class Machine:
 
     ``model_paths`` are the shards that are there (of a captured machine they stand in machine.toml); None without a
     model. ``lock_need_bytes`` gives the bytes of all weights, from the headers; ``set_total_bytes`` the size of the
-    whole set, or None. ``engine_pid`` is an engine that already runs; None: the engine will be our child.
+    whole set, or None. ``engine_pid`` is an engine that already runs; None: the engine will be our child. ``folder``
+    is where a model will be put, when none is there yet.
     """
 
     def __init__(  # noqa: PLR0913 - what a machine is judged for
@@ -49,6 +50,7 @@ class Machine:
         lock_need_bytes: Callable[[], int] | None = None,
         set_total_bytes: Callable[[], int | None] | None = None,
         engine_pid: int | None = None,
+        folder: Path | None = None,
         system: str = sys.platform,
     ) -> None:
         """Take what is asked about; nothing is probed yet."""
@@ -58,6 +60,7 @@ class Machine:
         self._lock_need_bytes = lock_need_bytes
         self._set_total_bytes = set_total_bytes
         self._pid = "self" if engine_pid is None else str(engine_pid)
+        self._folder = folder
         self._mac = root.live and system == "darwin"
 
     @cached_property
@@ -103,11 +106,12 @@ class Machine:
         if not self.root.live:
             placements, folder, total = probe_captured_model(self.root)
             return probe_volumes(self.root, placements, folder=folder, set_total_bytes=total)
-        if not self._model_paths:
+        if not self._model_paths and self._folder is None:
             raise ProbeError("volumes: no model is given", fix="give --model PATH")
-        placements = tuple(_place(path) for path in self._model_paths)
-        folder = os.path.dirname(os.path.realpath(self._model_paths[0]))  # noqa: PTH120 - links followed first
+        placements = tuple(_place(path) for path in self._model_paths or ())
+        folder = os.path.dirname(placements[0].real_path) if placements else os.path.realpath(str(self._folder))  # noqa: PTH120
         total = self._set_total_bytes() if self._set_total_bytes is not None else None
+        note_model(self.root, placements, folder=folder, set_total_bytes=total)
         return probe_volumes(self.root, placements, folder=folder, set_total_bytes=total)
 
     @cached_property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from streamworthy.errors import ParseError, ProbeError
 from streamworthy.facts.storage import Mount
+from streamworthy.probes.captured import tables, take
 
 if TYPE_CHECKING:
     from streamworthy.probes.sysroot import Sysroot
@@ -95,11 +96,16 @@ def mount_of(mounts: tuple[Mount, ...], real_path: str) -> Mount:
 
     ProbeError when no mount holds it, as in a chroot that does not start at a mount point.
     """
-    holding = [mount for mount in mounts if holds(mount.mount_point, real_path)]
+    holding = _longest(mounts, real_path)
     if not holding:
         raise ProbeError(f"{real_path}: no line of /{MOUNTINFO} holds this path (a chroot?)")
-    longest = max(len(mount.mount_point) for mount in holding)
-    return next(mount for mount in reversed(holding) if len(mount.mount_point) == longest)
+    return holding[-1]
+
+
+def _longest(mounts: tuple[Mount, ...], real_path: str) -> list[Mount]:
+    holding = [mount for mount in mounts if holds(mount.mount_point, real_path)]
+    longest = max((len(mount.mount_point) for mount in holding), default=0)
+    return [mount for mount in holding if len(mount.mount_point) == longest]
 
 
 def probe_mount_of(root: Sysroot, mounts: tuple[Mount, ...], real_path: str) -> Mount:
@@ -107,9 +113,20 @@ def probe_mount_of(root: Sysroot, mounts: tuple[Mount, ...], real_path: str) -> 
 
     The longest prefix can be wrong for a mount hidden below a later one; the mnt_id of an open file cannot.
     """
-    mount_id = _ask_kernel(root, real_path) if root.live else None
+    mount_id = _ask_kernel(root, real_path) if root.live else _ask_capture(root, real_path)
     by_id = {mount.mount_id: mount for mount in mounts}
-    return by_id[mount_id] if mount_id in by_id else mount_of(mounts, real_path)
+    if mount_id not in by_id:
+        return mount_of(mounts, real_path)
+    if by_id[mount_id] not in _longest(mounts, real_path)[-1:]:  # a capture needs the answer only where it surprises
+        root.note("mount_of", {"path": real_path, "mount_id": mount_id})
+    return by_id[mount_id]
+
+
+def _ask_capture(root: Sysroot, real_path: str) -> int | None:
+    for answer in tables(root, "mount_of"):
+        if take(root, "mount_of", answer, "path", str) == real_path:
+            return take(root, "mount_of", answer, "mount_id", int)
+    return None
 
 
 def _ask_kernel(root: Sysroot, real_path: str) -> int | None:

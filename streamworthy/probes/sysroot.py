@@ -28,13 +28,23 @@ class Sysroot:
         self.root = root
         self.live = root == Path("/")
         self.answers: Mapping[str, Any] = {} if self.live else _read_answers(root)
+        self._refused = _read_refusals(self.answers)
 
     def path(self, name: str) -> Path:
         """Give the place of a kernel file below the root."""
         return self.root / name
 
+    def note(self, table: str, answer: Mapping[str, Any]) -> None:
+        """Take an answer of this machine that is no file, as machine.toml would hold it; a capture keeps it."""
+
+    def _refuse(self, name: str) -> None:
+        """Refuse what the machine refused when it was captured: what cannot be read is not absent."""
+        if name in self._refused:
+            raise ProbeError(f"/{name}: cannot be read: {self._refused[name]}")
+
     def read_text(self, name: str) -> str:
         """Read a kernel file; ProbeError when it cannot be read."""
+        self._refuse(name)
         try:
             return self.path(name).read_text(encoding="utf-8", errors="surrogateescape")
         except OSError as error:
@@ -42,6 +52,7 @@ class Sysroot:
 
     def read_optional(self, name: str) -> str | None:
         """Read a kernel file that not every kernel has: None when it is absent, ProbeError when it cannot be read."""
+        self._refuse(name)
         try:
             return self.path(name).read_text(encoding="utf-8", errors="surrogateescape")
         except (FileNotFoundError, NotADirectoryError):
@@ -55,6 +66,7 @@ class Sysroot:
 
     def names(self, name: str) -> tuple[str, ...]:
         """List a folder, sorted; empty when it is absent."""
+        self._refuse(name)
         try:
             return tuple(sorted(os.listdir(self.path(name))))
         except (FileNotFoundError, NotADirectoryError):
@@ -70,6 +82,11 @@ class Sysroot:
             return None
         root = self.root.resolve()
         return str(real.relative_to(root)) if real.is_relative_to(root) else None
+
+
+def _read_refusals(answers: Mapping[str, Any]) -> dict[str, str]:
+    # [[unreadable]] path = "sys/...", reason = "Permission denied"
+    return {str(each.get("path")): str(each.get("reason")) for each in answers.get("unreadable", [])}
 
 
 def _read_answers(root: Path) -> Mapping[str, Any]:

@@ -78,6 +78,21 @@ def _captured_placement(root: Sysroot, folder: str, shard: Mapping[str, object])
     )
 
 
+def note_model(
+    root: Sysroot, placements: tuple[Placement, ...], *, folder: str, set_total_bytes: int | None
+) -> None:
+    """Note ``[model]`` as :func:`probe_captured_model` reads it."""
+    total = {} if set_total_bytes is None else {"total_bytes": set_total_bytes}
+    root.note("model", {"path": folder, **total, "shards": [_note_of(each, folder) for each in placements]})
+
+
+def _note_of(placement: Placement, folder: str) -> dict[str, str | int]:
+    name = placement.path.rpartition("/")[2]
+    moved = {} if placement.real_path == f"{folder}/{name}" else {"real_path": placement.real_path}
+    sizes = {"size_bytes": placement.size_bytes, "allocated_bytes": placement.allocated_bytes}
+    return {"name": name, **moved, **sizes}
+
+
 def _volume(  # noqa: PLR0913 - a volume is these things together
     root: Sysroot, mounts: tuple[Mount, ...], mount: Mount, *, files: list[Placement], folder: str, statvfs: Statvfs
 ) -> Volume:
@@ -98,8 +113,18 @@ def _volume(  # noqa: PLR0913 - a volume is these things together
         shards=paths,
         shard_bytes=sum(each.size_bytes for each in files),
         allocated_bytes=sum(each.allocated_bytes for each in files),
-        encoded_shards=probe_encoded(paths) if root.live and mount.fstype in _COMPRESSING_FILESYSTEMS else None,
+        encoded_shards=_encoded(root, mount, paths) if mount.fstype in _COMPRESSING_FILESYSTEMS else None,
     )
+
+
+def _encoded(root: Sysroot, mount: Mount, paths: tuple[str, ...]) -> tuple[str, ...] | None:
+    if not root.live:
+        answers = [each for each in tables(root, "encoded") if each.get("mount") == mount.mount_point]
+        return tuple(str(path) for path in answers[0].get("shards", ())) if answers else None
+    found = probe_encoded(paths)
+    if found is not None:
+        root.note("encoded", {"mount": mount.mount_point, "shards": list(found)})
+    return found
 
 
 def _ground(root: Sysroot, mounts: tuple[Mount, ...], mount: Mount, paths: tuple[str, ...]) -> Ground:
@@ -151,11 +176,14 @@ def _layer_folders(mount: Mount) -> list[str]:
 
 
 def _holding_layer(root: Sysroot, mount: Mount, folders: list[str], path: str) -> str:
-    """Find the topmost layer that has the file; a captured machine cannot be asked, so the topmost one counts."""
+    """Find the topmost layer that has the file; a captured machine answers from ``[[layer]]``, else the topmost."""
     if not root.live:
-        return next(iter(folders), mount.mount_point)
+        told = {str(each.get("path")): str(each.get("folder")) for each in tables(root, "layer")}
+        return told.get(path, next(iter(folders), mount.mount_point))
     inside = f"{mount.root}/{os.path.relpath(path, mount.mount_point)}".lstrip("/")
-    return next((folder for folder in folders if os.path.lexists(f"{folder}/{inside}")), mount.mount_point)
+    found = next((folder for folder in folders if os.path.lexists(f"{folder}/{inside}")), mount.mount_point)
+    root.note("layer", {"path": path, "folder": found})
+    return found
 
 
 def _space(root: Sysroot, mount: Mount, path: str, statvfs: Statvfs) -> Space | None:
@@ -165,6 +193,8 @@ def _space(root: Sysroot, mount: Mount, path: str, statvfs: Statvfs) -> Space | 
         found = statvfs(path)
     except OSError:
         return None
+    sizes = {"frsize": found.f_frsize, "blocks": found.f_blocks, "bfree": found.f_bfree, "bavail": found.f_bavail}
+    root.note("statvfs", {"mount": mount.mount_point, **sizes})
     return _space_of(found.f_frsize, found.f_blocks, found.f_bfree, found.f_bavail)
 
 

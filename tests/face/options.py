@@ -33,7 +33,7 @@ def pytest_configure(config):
             raise pytest.UsageError(f"{name}: not possible in a qualification: gates are measured one at a time")
     if not config.pluginmanager.hasplugin("benchmark"):
         raise pytest.UsageError("-p no:benchmark: not possible in a qualification: samples are recorded with it")
-    config.option.benchmark_quiet = True
+    config.option.benchmark_quiet = not config.getoption("benchmark_compare")
     config.option.reportchars = ""  # the table says it all, and the verdict is to be the last thing read
     if config.getoption("report"):
         config.option.xmlpath = str(Path(config.getoption("report")) / "junit.xml")

@@ -95,7 +95,7 @@ def test_tiers_of_the_readme():
 
 def test_exit_codes_of_the_readme():
     """The verdict table holds the exit codes of the code."""
-    from streamworthy.verdict import EXIT_CODES  # noqa: PLC0415
+    from streamworthy.verdict import EXIT_CODES
 
     rows = re.findall(r"^\| ([A-Z ]+?) \|.*\| (\d+) \|$", _text(READMES[0]), re.MULTILINE)
     assert {word: int(code) for word, code in rows} == {str(word): code for word, code in EXIT_CODES.items()}
@@ -103,7 +103,7 @@ def test_exit_codes_of_the_readme():
 
 def test_words_of_the_readme():
     """The table of words is the list of words in the code, in its order."""
-    from streamworthy.verdict import Word  # noqa: PLC0415
+    from streamworthy.verdict import Word
 
     table = _text(READMES[0]).partition("## The words")[2].partition("| verdict |")[0]
     assert re.findall(r"^\| (?!word)([\w/]+) \|", table, re.MULTILINE) == [str(word) for word in Word]
@@ -111,7 +111,7 @@ def test_words_of_the_readme():
 
 def test_waiver_of_the_readme(tmp_path):
     """The example waiver is one that the suite accepts, and that holds on its last day."""
-    from streamworthy.waivers import load_waivers  # noqa: PLC0415
+    from streamworthy.waivers import load_waivers
 
     example = _blocks(READMES[0], "toml")[0]
     path = tmp_path / "waivers.toml"

@@ -60,4 +60,8 @@ def test_a_tier_softens_only_what_it_says(word, level, allowed, becomes):
 def test_an_unknown_keeps_its_reason_and_fix():
     """What could not be learned says why, and what to do line by line."""
     found = unknown("/proc/meminfo: cannot be read", "mount /proc\nrun again")
-    assert (found.word, found.cause, found.fix) == (ERROR, "/proc/meminfo: cannot be read", ("mount /proc", "run again"))
+    assert (found.word, found.cause, found.fix) == (
+        ERROR,
+        "/proc/meminfo: cannot be read",
+        ("mount /proc", "run again"),
+    )

@@ -12,7 +12,7 @@ SIZE = 4 * 2**20
 
 
 def make_disk_file(folder, name="shard.gguf", size=SIZE):
-    """A file of random bytes, all of them in the page cache; skips where the folder's file system keeps its pages."""
+    """Make a file of random bytes, all in the page cache; skips where the file system never gives its pages back."""
     path = folder / name
     path.write_bytes(os.urandom(size))
     if not hasattr(os, "posix_fadvise"):

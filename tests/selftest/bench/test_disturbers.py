@@ -26,14 +26,14 @@ with open(sys.argv[1], 'rb') as file:
 
 @pytest.fixture
 def shard(tmp_path):
-    """A file that can be mapped."""
+    """Make a file that can be mapped."""
     path = tmp_path / "model-00001-of-00001.gguf"
     path.write_bytes(b"GGUF" * 4096)
     return path
 
 
 def make_machine(folder, **processes):
-    """A captured machine with processes: ``p42={"comm": ..., "maps": ..., "io": ...}``."""
+    """Make a captured machine with processes: ``p42={"comm": ..., "maps": ..., "io": ...}``."""
     (folder / "proc").mkdir(parents=True)
     (folder / "machine.toml").write_text('source = "made by a test"\n')
     (folder / "proc/diskstats").write_text(_DISKSTATS)
@@ -46,7 +46,7 @@ def make_machine(folder, **processes):
 
 
 def maps_line(path, *, device=None, name=None):
-    """One line of /proc/PID/maps over a file."""
+    """Write one line of /proc/PID/maps over a file."""
     found = path.stat()
     device = device or f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}"
     return f"7f0000000000-7f0000010000 r--s 00000000 {device} {found.st_ino}    {name or path.resolve()}\n"
@@ -91,7 +91,9 @@ def test_processes_that_cannot_be_looked_into_are_counted(tmp_path, shard):
 
 def test_hidepid_is_said(tmp_path, shard):
     """With hidepid nobody can say that nobody else maps the shards."""
-    root = make_machine(tmp_path / "machine", pself={"mountinfo": "22 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n"})
+    root = make_machine(
+        tmp_path / "machine", pself={"mountinfo": "22 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n"}
+    )
 
     assert "hidepid" in find_disturbers(root, [shard], devices=["sda"], own=(), window_seconds=0.0).hidden
 

@@ -69,7 +69,9 @@ def test_warming_brings_all_pages(tmp_path):
     assert warm(paths, 2 * SIZE).share == 1.0
 
 
-@pytest.mark.parametrize(("budget", "resident"), [(SIZE - 1, 0), (SIZE, SIZE), (2 * SIZE - 1, SIZE), (2 * SIZE, 2 * SIZE)])
+@pytest.mark.parametrize(
+    ("budget", "resident"), [(SIZE - 1, 0), (SIZE, SIZE), (2 * SIZE - 1, SIZE), (2 * SIZE, 2 * SIZE)]
+)
 def test_warming_stays_within_its_budget(tmp_path, budget, resident):
     """A file that would exceed the budget is not read."""
     paths = [make_disk_file(tmp_path, "a"), make_disk_file(tmp_path, "b")]

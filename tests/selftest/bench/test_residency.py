@@ -79,15 +79,13 @@ def test_no_interface_is_an_error(tmp_path):
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")
 def test_a_stranger_is_answered_by_a_sample(tmp_path):
-    """mincore tells a user without write permission 100 % for a cold file, so it is not asked."""
+    """Mincore tells a user without write permission 100 % for a cold file, so it is not asked."""
     path = make_disk_file(tmp_path)
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
     evict([path])
 
-    told = subprocess.run(
-        [sys.executable, "-c", _AS_STRANGER, str(path)], capture_output=True, text=True, check=False
-    )
+    told = subprocess.run([sys.executable, "-c", _AS_STRANGER, str(path)], capture_output=True, text=True, check=False)
 
     if told.returncode:
         pytest.skip(f"another user cannot run this Python: {told.stderr.splitlines()[-1]}")
@@ -99,7 +97,7 @@ def test_a_stranger_is_answered_by_a_sample(tmp_path):
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_overlayfs_is_asked_by_mincore(tmp_path):
-    """cachestat says 0 % for a resident file on overlayfs."""
+    """Cachestat says 0 % for a resident file on overlayfs."""
     lower, upper, work, merged = (tmp_path / name for name in ("lower", "upper", "work", "merged"))
     for folder in (lower, upper, work, merged):
         folder.mkdir()

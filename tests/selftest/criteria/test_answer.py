@@ -24,7 +24,13 @@ def test_a_changing_answer_is_named_by_its_episode():
 
 
 @pytest.mark.parametrize(
-    ("tokens", "sound"), [((5, 5, 5, 5, 5, 5, 5, 5), False), ((5, 6, 5, 6, 5, 6, 5, 6), True), ((5,) * 9 + (6, 7), False)]
+    ("tokens", "sound"),
+    [
+        ((5, 5, 5, 5, 5, 5, 5, 5), False),
+        ((5, 6, 5, 6, 5, 6, 5, 6), True),
+        ((5,) * 10 + (6, 7), True),
+        ((5,) * 11 + (6, 7), False),
+    ],
 )
 def test_a_degenerate_answer_has_few_distinct_tokens(tokens, sound):
     """A quarter of the tokens at least have to differ."""

@@ -15,7 +15,7 @@ _SOUND = make_series(1.0, 2.0, 2.0, 3.0, 9.0)  # median 4 tok/s, under a ceiling
 
 
 def limit(**values):
-    """A limit of a decode gate."""
+    """Make a limit of a decode gate."""
     return make_limit("decode.x", **values)
 
 
@@ -53,7 +53,10 @@ def test_of_two_bounds_the_higher_counts(values, word, required):
 
 @pytest.mark.parametrize(
     ("values", "ceiling", "words"),
-    [({}, 40.0, "neither at_least nor at_least_of_ceiling"), ({"at_least_of_ceiling": 0.1}, None, "needs the tier's memory")],
+    [
+        ({}, 40.0, "neither at_least nor at_least_of_ceiling"),
+        ({"at_least_of_ceiling": 0.1}, None, "needs the tier's memory"),
+    ],
 )
 def test_a_missing_bound_or_ceiling_is_an_error(values, ceiling, words):
     """Unknown is not safe."""
@@ -63,7 +66,9 @@ def test_a_missing_bound_or_ceiling_is_an_error(values, ceiling, words):
     assert words in found.cause
 
 
-@pytest.mark.parametrize(("state", "words"), [("warm, steady", "weights exceed memory"), ("warm, resident", "are in memory")])
+@pytest.mark.parametrize(
+    ("state", "words"), [("warm, steady", "weights exceed memory"), ("warm, resident", "are in memory")]
+)
 def test_the_cause_follows_the_state(state, words):
     """A model that streams is slow for another reason than one that is resident."""
     assert words in warm_rate(replace(_SOUND, state=state), limit(at_least=100.0)).cause

@@ -52,8 +52,10 @@ def test_an_engine_that_failed_is_an_error():
 
 
 def share(mapping, at_least=0.98, anonymous_at_most=1.3):
-    """The verdict on a mapping."""
-    return mapped_share(mapping, make_limit("load.mapped_share", at_least=at_least, anonymous_at_most=anonymous_at_most))
+    """Judge a mapping."""
+    return mapped_share(
+        mapping, make_limit("load.mapped_share", at_least=at_least, anonymous_at_most=anonymous_at_most)
+    )
 
 
 @pytest.mark.parametrize(("mapped", "word"), [(97, Word.FAIL), (98, Word.PASS), (99, Word.PASS)])

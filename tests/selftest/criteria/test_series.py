@@ -11,11 +11,14 @@ from streamworthy.units import format_seconds
 from streamworthy.verdict import Word
 from tests.selftest.engine.records import CONDITIONS, FAILURE, SAMPLE, make_series
 
+_CHANGING = (
+    "no speed counts without a sound answer: the answer to one prompt changes: episode 2 says [1, 3], episode 1 [1, 2]"
+)
 _FIVE = (1.0, 2.0, 3.0, 4.0, 5.0)
 
 
 def judge(series):
-    """The open verdict, or None."""
+    """Give the open verdict, or None."""
     return unsettled(series, format_seconds, tuple(sample.seconds for sample in series.samples))
 
 
@@ -42,8 +45,7 @@ def test_four_samples_decide_nothing():
         (
             {"answers": replace(make_series().answers, tokens=((1, 2), (1, 3)))},
             Word.INCONCLUSIVE,
-            "no speed counts without a sound answer: the answer to one prompt changes: "
-            "episode 2 says [1, 3], episode 1 [1, 2]",
+            _CHANGING,
         ),
     ],
 )
@@ -70,10 +72,11 @@ def test_nothing_measured_is_said():
 def test_the_evidence_is_whole():
     """State, spread, cache, device bytes, faults, pressure, temperature, disturbers and notes."""
     series = make_series(1.0, 3.0)
+    hiding = replace(series.samples[0], conditions=replace(CONDITIONS, hidden="3 processes"))
     disturbed = replace(CONDITIONS, disturbers=("cp (pid 9)",), temperature_celsius=None, io_full_share=0.75)
     noted = replace(SAMPLE, seconds=2.0, note="12.0 MiB a token", resident_share=None, conditions=disturbed)
 
-    assert evidence(replace(series, samples=(*series.samples, noted)), format_seconds, (1.0, 3.0, 2.0)) == (
+    assert evidence(replace(series, samples=(hiding, series.samples[1], noted)), format_seconds, (1.0, 3.0, 2.0)) == (
         "state=warm, resident",
         "spread=1.0 s to 3.0 s",
         "resident_before=0.0 %",
@@ -83,5 +86,6 @@ def test_the_evidence_is_whole():
         "psi_memory_full=0.0 %",
         "temperature=41 C",
         "disturbed_by=cp (pid 9)",
+        "not_seen=3 processes",
         "notes=12.0 MiB a token",
     )

@@ -35,7 +35,8 @@ def test_exit_code_and_log(tmp_path):
 def test_interrupt_ends_the_whole_group(tmp_path):
     """Ctrl-C ends the command and the children that it started."""
     code = (
-        "import os, pathlib; from deploy.child import run_in_background as run; "
+        "import os, pathlib, signal; from deploy.child import run_in_background as run; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell's background job ignores Ctrl-C
         "run(['sh', '-c', 'sleep 300 & echo $! > pid; wait'], dict(os.environ), pathlib.Path('log'))"
     )
     parent = subprocess.Popen(

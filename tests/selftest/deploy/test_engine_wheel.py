@@ -54,6 +54,6 @@ def test_wheel_says_how_it_was_built(tmp_path):
 
 def test_first_error_of_a_failed_build():
     """The first error is shown with what follows it, and not pip's summary of it."""
-    log = "[3/9] g++ x.cpp\n  x.cpp:1:2: error: no member\n   1 | y\n\n     | ^\nninja: stopped\nerror: subprocess-exited\nlast\n"
+    log = "[3/9] g++ x.cpp\n  x.cpp:1:2: error: no member\n   1 | y\n\n     | ^\nninja: stopped\nerror: pip\n"
     assert engine_wheel.telling_lines(log) == ["x.cpp:1:2: error: no member", "1 | y", "| ^", "ninja: stopped"]
     assert engine_wheel.telling_lines("one\ntwo\n") == ["one", "two"]

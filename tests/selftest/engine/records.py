@@ -27,6 +27,7 @@ CONDITIONS = Conditions(
     device_bytes=400 * MIB,
     engine_bytes=390 * MIB,
     disturbers=(),
+    hidden="",
 )
 STATE = EngineState(
     mapped_bytes=200 * MIB,
@@ -57,13 +58,11 @@ ANSWERS = Answers(
 )
 FAILURE = EngineFailure(message="engine: crashed with SIGSEGV", fix=("check the hashes",), log=("line a", "line b"))
 COLD = Residency(resident_bytes=0, total_bytes=200 * MIB, method="cachestat")
-MAPPING = Mapping(
-    engine=STATE, tensor_bytes=200 * MIB, repack_asked=False, mmap_asked=True, refused="", failure=None
-)
+MAPPING = Mapping(engine=STATE, tensor_bytes=200 * MIB, repack_asked=False, mmap_asked=True, refused="", failure=None)
 
 
 def make_series(*seconds, **changes):
-    """A sound series with one sample for each number of seconds, 8 tokens each."""
+    """Make a sound series with one sample for each number of seconds, 8 tokens each."""
     series = Series(
         metric="decode.warm_rate",
         state="warm, resident",
@@ -81,7 +80,7 @@ def make_series(*seconds, **changes):
 
 
 def make_phase(name, **changes):
-    """A phase that began cold."""
+    """Make a phase that began cold."""
     phase = Phase(
         name=name,
         seconds=2.0,
@@ -97,7 +96,7 @@ def make_phase(name, **changes):
 
 
 def make_episode(*phases, **changes):
-    """An episode of these phases."""
+    """Make an episode of these phases."""
     episode = Episode(
         state="cold",
         number=0,

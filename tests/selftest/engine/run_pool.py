@@ -13,9 +13,11 @@ from pathlib import Path
 from streamworthy.criteria import decode, first_token, load, prefill
 from streamworthy.criteria.spec import Limit
 from streamworthy.engine.pool import Pool
-from streamworthy.engine.task import ANSWER_PROMPT, ANSWER_TOKENS, EngineTask
+from streamworthy.engine.task import ANSWER_PROMPT, EngineTask
 from streamworthy.facts.plan import EnginePlan
 from streamworthy.sample.reference import load_reference
+
+_ANSWER_TOKENS = 6  # a token can take seconds here
 
 PLAN = EnginePlan(
     context_tokens=256,
@@ -34,7 +36,7 @@ PLAN = EnginePlan(
 
 
 def make_task(paths, **changes):
-    """An engine task for shards of the sample or of another model."""
+    """Make an engine task for shards of the sample or of another model."""
     is_sample = "streamworthy-sample" in paths[0].name
     reference = load_reference()
     size = sum(path.stat().st_size for path in paths)
@@ -50,14 +52,14 @@ def make_task(paths, **changes):
         "disk_bytes_per_second": 500e6,
         "memory_bytes_per_second": 20e9,
         "answer_prompt": reference.prompt if is_sample else ANSWER_PROMPT,
-        "answer_tokens": len(reference.answer_tokens) if is_sample else ANSWER_TOKENS,
-        "answer_reference": reference.answer_tokens if is_sample else None,
+        "answer_tokens": _ANSWER_TOKENS,
+        "answer_reference": reference.answer_tokens[:_ANSWER_TOKENS] if is_sample else None,
     }
     return EngineTask(**(task | changes))
 
 
 def make_limit(gate, **values):
-    """A required limit."""
+    """Make a required limit."""
     return Limit(
         gate=gate,
         level="require",
@@ -70,7 +72,7 @@ def make_limit(gate, **values):
 
 
 def judge_all(pool):
-    """Every performance gate's verdict, by name, under limits that any sound run meets."""
+    """Give every performance gate's verdict, by name, under limits that any sound run meets."""
     return {
         "load.mmap": load.mmap(pool.load, make_limit("load.mmap", at_most=600.0, at_least=1e6)),
         "first_token.cold": first_token.cold(pool.first_token_cold, make_limit("first_token.cold", at_most=600.0)),

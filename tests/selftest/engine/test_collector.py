@@ -39,7 +39,8 @@ def test_a_budget_that_cannot_hold_one_episode_starts_nothing():
     Collector(_TASK, allowance, start=never, progress=print).collect("cold", found)
 
     assert found.refused == (
-        "the depth quick gives 60.0 s for all episodes; 5 cold episodes need about 28 min 25 s, so all of them about 56 min 50 s"
+        "the depth quick gives 60.0 s for all episodes; "
+        "5 cold episodes need about 28 min 25 s, so all of them about 56 min 50 s"
     )
     assert found.refused_fix == ("pytest -m qualify --depth full",)
     assert found.episodes == []

@@ -7,13 +7,13 @@ import time
 import pytest
 
 from streamworthy.engine.conditions import Snapshot, conditions_since, device_temperature, take_snapshot
-from streamworthy.facts.episode import Conditions
+from streamworthy.facts.episode import Conditions, Disturbers
 from streamworthy.probes.sysroot import Sysroot
 
 
 @pytest.fixture
 def machine(tmp_path):
-    """A captured machine with PSI, one NVMe drive with two sensors, and one process."""
+    """Make a captured machine with PSI, one NVMe drive with two sensors, and one process."""
     files = {
         "machine.toml": 'source = "made by a test"\n',
         "proc/pressure/io": "some avg10=0.00 total=9000000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\n",
@@ -39,7 +39,9 @@ def test_shares_are_differences_over_time(machine):
         engine_bytes=0,
     )
 
-    found = conditions_since(before, machine, ["nvme0n1"], pid=42, disturbers=("cp (pid 9)",))
+    others = Disturbers(mapping=("cp (pid 9)",), reading=(), hidden="3 processes")
+
+    found = conditions_since(before, machine, ["nvme0n1"], pid=42, others=others)
 
     assert found.io_full_share == pytest.approx(0.5, rel=0.05)
     assert found == Conditions(
@@ -49,6 +51,7 @@ def test_shares_are_differences_over_time(machine):
         device_bytes=3000 * 512,
         engine_bytes=1_024_000,
         disturbers=("cp (pid 9)",),
+        hidden="3 processes",
     )
 
 
@@ -59,5 +62,10 @@ def test_what_a_kernel_does_not_tell_is_none(tmp_path):
 
     found = take_snapshot(root, [])
 
-    assert (found.io_full_seconds, found.memory_full_seconds, found.device_bytes, found.engine_bytes) == (None, None, None, 0)
+    assert (found.io_full_seconds, found.memory_full_seconds, found.device_bytes, found.engine_bytes) == (
+        None,
+        None,
+        None,
+        0,
+    )
     assert device_temperature(root, ["nvme0n1"]) is None

@@ -14,7 +14,7 @@ _LOG = "load_tensors: loading\n/llama.cpp/ggml.c:10: GGML_ASSERT(n > 0) failed\n
 
 
 def told(status, *, log=_LOG, before=_QUIET, after=_QUIET):
-    """The line for an exit status."""
+    """Give the line for an exit status."""
     return explain_death(status, doing="decode", log=log, before=before, after=after).message
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,69 +14,38 @@ from streamworthy.bench.evict import evict
 from streamworthy.sample.make import ensure_sample
 from streamworthy.sample.spec import spec_for_size
 from streamworthy.sample.stored import set_paths
+from tests.selftest.engine.memory_group import NEEDS_GROUPS, memory_group, run_in_group
 
 _SAMPLE_BYTES = 1_600_000_000
-_CGROUPS = Path("/sys/fs/cgroup/memory")
 _RUN_POOL = Path(__file__).with_name("run_pool.py")
-_REPOSITORY = Path(__file__).parents[3]
 _LARGE_WINDOW_KIB = 4096  # from here on, reading around each fault wastes so much that decode falls below 2 tok/s
 
-pytestmark = [
-    pytest.mark.root,
-    pytest.mark.slow,
-    pytest.mark.skipif(os.geteuid() != 0, reason="making a memory cgroup needs root"),
-    pytest.mark.skipif(not (_CGROUPS / "cgroup.procs").exists(), reason="needs the version 1 memory hierarchy"),
-]
+pytestmark = [*NEEDS_GROUPS, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
 def shards(tmp_path_factory):
-    """A sample of 1.6 GB, removed afterwards."""
+    """Make a sample of 1.6 GB, removed afterwards."""
     pytest.importorskip("llama_cpp", reason="the engine is not installed")
     folder, spec = tmp_path_factory.mktemp("large"), spec_for_size(_SAMPLE_BYTES)
     ensure_sample(folder, spec)
-    paths = [path for path in set_paths(folder, spec) if path.suffix == ".gguf"]
-    yield paths
+    yield [path for path in set_paths(folder, spec) if path.suffix == ".gguf"]
     for path in folder.iterdir():
         path.unlink()
 
 
-@pytest.fixture
-def cgroup():
-    """A memory cgroup, removed afterwards whatever happened in it."""
-    folder = _CGROUPS / f"streamworthy-test-{os.getpid()}"
-    folder.mkdir()
-    yield folder
-    for _ in range(100):  # pages of ended processes are given back a moment later
-        with suppress(OSError):
-            folder.rmdir()
-            break
-        time.sleep(0.1)
-    assert not folder.exists()
-
-
-def _run_in(cgroup, limit_bytes, shards, scratch):
-    (cgroup / "memory.limit_in_bytes").write_text(str(limit_bytes))
-    command = [sys.executable, str(_RUN_POOL), f"--available={limit_bytes}", f"--scratch={scratch}", *map(str, shards)]
-    found = subprocess.run(
-        ["sh", "-c", 'echo $$ > "$0"; exec "$@"', str(cgroup / "cgroup.procs"), *command],
-        env=os.environ | {"PYTHONPATH": str(_REPOSITORY)},
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    )
-    return json.loads(found.stdout)
-
-
 @pytest.mark.parametrize("divisor", [2, 8])
-def test_every_gate_is_judged_when_memory_is_a_part_of_the_weights(cgroup, shards, tmp_path, divisor):
+def test_every_gate_is_judged_when_memory_is_a_part_of_the_weights(shards, tmp_path, divisor):
     """With memory for 1/2 and for 1/8 of the weights, all gates get a verdict and decode reads from the device."""
-    size = sum(path.stat().st_size for path in shards)
+    limit_bytes = sum(path.stat().st_size for path in shards) // divisor
     assert evict(shards).kept == ""
 
-    found = _run_in(cgroup, size // divisor, shards, tmp_path)
+    with memory_group(limit_bytes) as folder:
+        command = [sys.executable, _RUN_POOL, f"--available={limit_bytes}", f"--scratch={tmp_path}", *shards]
+        found = json.loads(run_in_group(folder, command))
 
     print(json.dumps(found, indent=1))  # noqa: T201 - the numbers, for who runs this with -s
+    assert not folder.exists()
     assert {gate: verdict["word"] for gate, verdict in found["gates"].items()} == dict.fromkeys(found["gates"], "pass")
     assert min(found["device_bytes_per_token"]["cold"]) > 0
     assert min(found["device_bytes_per_token"]["warm"]) > 0
@@ -88,7 +55,7 @@ def test_every_gate_is_judged_when_memory_is_a_part_of_the_weights(cgroup, shard
 
 
 def _read_ahead_kib(path):
-    device = os.stat(path).st_dev
+    device = path.stat().st_dev
     name = f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"
     for place in (f"{name}/queue/read_ahead_kb", f"{name}/../queue/read_ahead_kb"):
         with suppress(OSError):

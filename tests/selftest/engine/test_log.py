@@ -27,12 +27,12 @@ _SAMPLE = LogFacts(
 
 
 def read(name):
-    """A stored log."""
+    """Read a stored log."""
     return (_LOGS / f"{name}.log").read_text(encoding="utf-8")
 
 
 def changed(facts, **changes):
-    """The same facts with changes."""
+    """Give the same facts with changes."""
     return LogFacts(**({name: getattr(facts, name) for name in LogFacts.__slots__} | changes))
 
 

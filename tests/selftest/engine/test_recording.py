@@ -28,7 +28,18 @@ def test_rate(benchmark):
 def test_a_gates_samples_are_saved_even_when_it_fails(tmp_path):
     """The saved values are the metric's seconds, in order, with rates and device bytes beside them."""
     (tmp_path / "test_gate.py").write_text(_GATE)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-c", "/dev/null"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+        "-c",
+        "/dev/null",
+    ]
     ran = subprocess.run(
         [*command, f"--benchmark-json={tmp_path}/saved.json", str(tmp_path / "test_gate.py")],
         cwd=_REPOSITORY,

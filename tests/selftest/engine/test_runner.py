@@ -25,7 +25,7 @@ _WITHOUT_PACKAGES = (sys.executable, "-S", "-P", "-m", "streamworthy.engine.chil
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    """A real model file."""
+    """Give a real model file."""
     folder = tmp_path_factory.mktemp("model")
     path = copy_real_model(folder)
     yield path
@@ -39,7 +39,7 @@ def load(engine, path, **changes):
 
 
 def is_running(pid):
-    """Whether a process exists and is not a zombie."""
+    """Tell whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -50,7 +50,9 @@ def test_a_model_is_loaded_prompted_and_decoded(model, tmp_path):
     """The answers hold times, device bytes and what the engine says of itself; nothing is left afterwards."""
     with Engine(tmp_path) as engine:
         loaded = load(engine, model)
-        found = engine.ask("prompt", limit_seconds=100.0, texts=make_task([model]).texts(0), tokens=32, spare=4, batch=32)
+        found = engine.ask(
+            "prompt", limit_seconds=100.0, texts=make_task([model]).texts(0), tokens=32, spare=4, batch=32
+        )
         decoded = engine.ask("decode", limit_seconds=100.0, tokens=4)
         answer = engine.ask("answer", limit_seconds=100.0, text="The capital of France is", tokens=4, batch=32)
         state = engine.ask("state", limit_seconds=100.0)
@@ -96,7 +98,8 @@ def test_a_killed_engine_is_told_from_one_that_ran_out_of_memory(model, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("number", "words"), [(signal.SIGSEGV, "crashed with SIGSEGV"), (signal.SIGILL, "built for another CPU"), (signal.SIGBUS, "shrank")]
+    ("number", "words"),
+    [(signal.SIGSEGV, "crashed with SIGSEGV"), (signal.SIGILL, "built for another CPU"), (signal.SIGBUS, "shrank")],
 )
 def test_a_crash_names_its_signal_and_its_likely_cause(tmp_path, number, words):
     """Each signal has its own line."""
@@ -113,7 +116,7 @@ def test_a_stopped_engine_hangs_and_is_ended(tmp_path):
         engine.ask("lock", limit_seconds=100.0, size=4096)
         os.kill(engine.pid, signal.SIGSTOP)
         began = time.monotonic()
-        with pytest.raises(EngineDiedError, match="hangs while asked to lock: 1.5 s without device bytes, CPU time"):
+        with pytest.raises(EngineDiedError, match=r"hangs while asked to lock: 1\.5 s without device bytes, CPU time"):
             engine.ask("lock", limit_seconds=1000.0, size=4096)
         pid = engine.pid
 
@@ -160,7 +163,7 @@ def test_a_refused_model_gives_the_logs_line_and_its_meaning(model, tmp_path, da
 
 
 def test_a_limited_address_space_is_named(model, tmp_path):
-    """mmap that fails for RLIMIT_AS is told from a lack of memory; whatever else the limit breaks is one line, too."""
+    """Mmap that fails for RLIMIT_AS is told from a lack of memory; whatever else the limit breaks is one line, too."""
     limit = f"ulimit -v {(model.stat().st_size + 180 * 2**20) // 1024}"
     command = ("sh", "-c", f'{limit}; exec "$0" "$@"', sys.executable, "-P", "-m", "streamworthy.engine.child")
 
@@ -238,7 +241,10 @@ def test_memory_that_may_not_be_locked_names_the_limit(tmp_path):
     )
     command = ["setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_lock", sys.executable, "-c", code]
     told = subprocess.run(
-        ["sh", "-c", 'ulimit -l 64; exec "$@"', "sh", *command, str(tmp_path)], capture_output=True, text=True, check=False
+        ["sh", "-c", 'ulimit -l 64; exec "$@"', "sh", *command, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert "1.0 MiB cannot be locked in memory: Cannot allocate memory (limit 64.0 KiB)" in told.stderr

@@ -25,7 +25,7 @@ _CONTEXT = ["n_ctx", "n_batch", "n_ubatch", "n_seq_max", "n_threads", "n_threads
     ("mmap", "lock_bytes", "mode"), [(False, 0, 0), (True, 0, 1), (False, -1, 2), (True, -1, 3), (True, 64, 1)]
 )
 def test_new_engines_get_a_load_mode(mmap, lock_bytes, mode):
-    """mmap and mlock are one field now; a region that the child locks is not the engine's matter."""
+    """Mmap and mlock are one field now; a region that the child locks is not the engine's matter."""
     plan = replace(PLAN, mmap=mmap, lock_bytes=lock_bytes)
 
     assert model_assignments(plan, _NEW, _MODES) == {"load_mode": mode, "use_extra_bufts": False, "n_gpu_layers": 0}

@@ -54,7 +54,18 @@ def environment(home):
 
 def command(*arguments):
     """The command line of a qualification; other plugins of this environment stay out of it."""
-    return [sys.executable, "-m", "pytest", "-p", "no:randomly", "-p", "no:cacheprovider", "-m", "qualify", *map(str, arguments)]
+    return [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:randomly",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "qualify",
+        *map(str, arguments),
+    ]
 
 
 def qualify(folder, *arguments, report=True, timeout=120):
@@ -79,7 +90,5 @@ def read_report(path):
         kinds = {Failure: "failure", Error: "error", Skipped: "skipped"}
         element = "".join(kinds[type(result)] for result in case.result)
         text = "".join(f"{result.message}\n{result.text or ''}" for result in case.result)
-        cases[properties["gate"]] = Case(
-            status=properties["status"], element=element, properties=properties, text=text
-        )
+        cases[properties["gate"]] = Case(status=properties["status"], element=element, properties=properties, text=text)
     return {prop.name: prop.value for prop in suite.properties()}, cases

@@ -66,7 +66,9 @@ def test_without_root_of_the_suite_nothing_is_asked(tmp_path):
 
     from tests.selftest.face.running import command, environment
 
-    done = subprocess.run(command(), cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command(), cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 4
     assert "tests/gates" in done.stderr
 

@@ -133,35 +133,6 @@ def test_a_window_never_keeps_more_than_the_context():
 
 
 @pytest.mark.parametrize(
-    ("architecture", "pattern", "windows"),
-    [("gpt-oss", None, "WF"), ("gemma2", None, "WFWFWF"), ("llama4", None, "WWWFWWWF"),
-     ("cohere2moe", None, "FWWWFWWW"), ("gemma3", 3, "WWFWWF"), ("gemma3", 0, "WWW"), ("gemma3", 1, "FFF"),
-     ("step35", (True, False, False), "WFF")],
-)  # fmt: skip
-def test_where_windows_are_is_the_architecture_s_or_the_file_s(architecture, pattern, windows):
-    """Each architecture has its period; a file may say another, or a pattern."""
-    keys = GQA | {"block_count": len(windows), "attention.sliding_window": 512}
-    if pattern is not None:
-        keys["attention.sliding_window_pattern"] = pattern
-    found = kv(architecture, keys)
-    assert (found.full_layer_count, found.window_layer_count) == (windows.count("F"), windows.count("W"))
-
-
-@pytest.mark.parametrize(("architecture", "told"), [("gemma3", None), ("olmo2", 0), ("llama4", 0)])
-def test_without_a_window_every_layer_is_full(architecture, told):
-    """A model of a sliding architecture may have no window."""
-    keys = GQA if told is None else GQA | {"attention.sliding_window": told}
-    assert kv(architecture, keys).window_layer_count == 0
-
-
-@pytest.mark.parametrize("architecture", ["mamba", "jamba", "deepseek4", "kimi-k3", "no-such-thing"])
-def test_an_unknown_memory_is_an_error_and_no_guess(architecture):
-    """Recurrent and newer architectures that are not modelled say so."""
-    with pytest.raises(ProbeError, match=f"'{architecture}' is not known"):
-        kv(architecture, GQA)
-
-
-@pytest.mark.parametrize(
     ("keys", "kind", "words"),
     [(GQA, "q9_0", "kv_type: found 'q9_0'"), (GQA | {"attention.key_length": 20}, "q8_0", "multiples of 32")],
 )

@@ -2,15 +2,14 @@
 
 import os
 import struct
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamworthy.errors import ProbeError
-from streamworthy.facts.gguf import GgufFault, HeaderFacts, SkippedValue, TensorFacts
-from streamworthy.gguf.cursor import WINDOW_BYTES, Broken, Cursor, GgufError
+from streamworthy.facts.gguf import HeaderFacts, SkippedValue, TensorFacts
+from streamworthy.gguf.cursor import WINDOW_BYTES, GgufError
 from streamworthy.gguf.reader import read_header, scan_header
 from tests.selftest.gguf.build import F32, Q4_0, Tensor, build, text, value_of
 
@@ -22,7 +21,6 @@ KEYS = (
 )
 TENSORS = (Tensor("token_embd.weight"), Tensor("output.weight", (64, 2), Q4_0, b"\x07" * 72))
 SOUND = build(KEYS, TENSORS)
-AGAIN = ("download the file again",)
 
 
 @pytest.fixture
@@ -299,22 +297,6 @@ def test_a_zero_filled_tail_behind_a_huge_count_ends_soon(tmp_path):
     assert (faults[-1].kind, faults[-1].found) == ("count", str(2**30))
 
 
-def test_a_file_that_shrinks_while_it_is_read_is_truncated(tmp_path):
-    """A shorter read than the file's size promised is the end of the file, not a crash."""
-    path = tmp_path / "m.gguf"
-    path.write_bytes(SOUND)
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        cursor = Cursor(descriptor, len(SOUND))
-        os.truncate(path, 40)
-        assert cursor.take_bytes(40, "what is left") == SOUND[:40]
-        with pytest.raises(Broken) as caught:
-            cursor.take_bytes(8, "what is gone")
-    finally:
-        os.close(descriptor)
-    assert (caught.value.fault.kind, caught.value.fault.offset_bytes) == ("truncated", 40)
-
-
 def test_an_unreadable_file_is_an_error_of_its_own(tmp_path):
     """A folder in the place of a shard, or a missing file, says what the system said; it is no fault of the content."""
     for path in (tmp_path, tmp_path / "absent.gguf"):
@@ -367,13 +349,6 @@ def test_what_is_written_is_read(tmp_path_factory, keys, tensors):
     found = read_header(path)
     assert dict(found.keys) == {name: value for name, (_, value) in keys.items()}
     assert [tensor.name for tensor in found.tensors] == tensors
-
-
-def test_a_fault_writes_itself_in_one_line():
-    """A fault without a known cause ends after what was expected."""
-    fault = GgufFault(kind="k", offset_bytes=8, item="key 1", found="9", expected="8", cause="", fix=AGAIN)
-    assert fault.line == "byte 8: key 1: found 9, expected 8"
-    assert replace(fault, cause="cut?").line == "byte 8: key 1: found 9, expected 8. cut?"
 
 
 def test_values_are_built_as_the_format_says():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamworthy.errors import ProbeError, UsageError
-from streamworthy.facts.shards import Leftover, Misnamed, ShardFile, ShardListing
+from streamworthy.facts.shards import Misnamed, ShardFile, ShardListing
 from streamworthy.gguf.names import engine_name
 from streamworthy.gguf.shards import list_shards
 
@@ -138,24 +138,6 @@ def test_a_second_copy_of_a_number_is_a_duplicate(folder):
     found = folder(*THREE, "m-00002-of-00003 (1).gguf", "m-2-of-3.gguf")
     assert found.duplicates == ("m-2-of-3.gguf", "m-00002-of-00003 (1).gguf")
     assert [one.name for one in found.shards] == list(THREE)
-
-
-def test_leftovers_of_downloads_are_listed_with_their_twins(folder):
-    """A part file is told from one whose finished twin is there, and from a control file."""
-    found = folder(*THREE[:2], THREE[0] + ".aria2", THREE[1] + ".part", THREE[2] + ".crdownload", "other.gguf.part")
-    assert found.leftovers == (
-        Leftover(name=THREE[0] + ".aria2", twin=THREE[0], twin_present=True, control=True),
-        Leftover(name=THREE[1] + ".part", twin=THREE[1], twin_present=True, control=False),
-        Leftover(name=THREE[2] + ".crdownload", twin=THREE[2], twin_present=False, control=False),
-    )
-
-
-def test_the_hub_client_s_unfinished_files_are_listed_without_a_twin(folder):
-    """They are named by hash, so what they are to become is not known."""
-    found = folder(*THREE, ".cache/huggingface/download/abc.def.incomplete")
-    assert found.leftovers == (
-        Leftover(name=".cache/huggingface/download/abc.def.incomplete", twin="", twin_present=False, control=False),
-    )
 
 
 def test_pieces_of_an_old_upload_are_a_form_of_their_own(folder):

@@ -14,6 +14,7 @@ from streamworthy.gguf.subject import Subject
 from tests.selftest.gguf.build import big_header_keys, big_tensors, build
 from tests.selftest.gguf.reshard import reshard
 from tests.selftest.gguf.test_kv_cache import PLAN
+from tests.selftest.gguf.test_ledger import MEMORY
 from tests.selftest.gguf.tiny import gpt_oss
 
 
@@ -130,7 +131,25 @@ def test_a_broken_first_shard_is_the_error_of_all_that_follows_from_it(shards):
         _ = found.sizes
     with pytest.raises(GgufError, match="a web page"):
         found.kv(PLAN)
+    with pytest.raises(GgufError, match="a web page"):
+        found.ledger(PLAN, MEMORY)
     assert found.set_total_bytes is not None
+
+
+def test_a_single_broken_file_has_no_ledger(tmp_path):
+    """With no sound header at all the error is still the header's."""
+    (tmp_path / "m.gguf").write_bytes(b"text")
+    with pytest.raises(GgufError, match="a text file"):
+        Subject(tmp_path).ledger(PLAN, MEMORY)
+
+
+def test_a_set_of_dangling_links_tells_no_size(tmp_path):
+    """Nothing is there to learn it from."""
+    (tmp_path / "m-00001-of-00002.gguf").symlink_to("nowhere")
+    found = Subject(tmp_path)
+    assert (found.set_total_bytes, found.placements, found.headers) == (None, (), ())
+    with pytest.raises(ProbeError, match="no shard is there"):
+        _ = found.total
 
 
 def test_several_models_are_an_error_of_everything_but_the_listing(shards):
@@ -138,8 +157,8 @@ def test_several_models_are_an_error_of_everything_but_the_listing(shards):
     (shards[0].parent / "other.gguf").write_bytes(gpt_oss())
     found = Subject(shards[0].parent)
     assert found.listing.form == "ambiguous"
-    assert (found.paths, found.set_total_bytes) == ((), None)
-    for name in ("headers", "extents", "sizes", "placements", "identity", "total", "hashes"):
+    assert found.paths == ()
+    for name in ("headers", "extents", "sizes", "placements", "identity", "total", "set_total_bytes", "hashes"):
         with pytest.raises(ProbeError, match="found several models"):
             getattr(found, name)
 

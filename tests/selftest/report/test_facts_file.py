@@ -38,7 +38,12 @@ def test_a_file_reads_back_as_what_was_given(tmp_path):
     )
     read = json.loads((tmp_path / "facts.json").read_text(encoding="utf-8"))
     assert read["schema"] == 1
-    assert (read["v"]["word"], read["v"]["measured"], read["v"]["samples"], read["p"]) == ("FAIL", "é", [1.0, 2.0], "/m")
+    assert (read["v"]["word"], read["v"]["measured"], read["v"]["samples"], read["p"]) == (
+        "FAIL",
+        "é",
+        [1.0, 2.0],
+        "/m",
+    )
     assert [file.name for file in tmp_path.iterdir()] == ["facts.json"]
 
 

@@ -38,6 +38,15 @@ def test_names_are_hidden_everywhere_and_only_as_whole_words(junit):
     assert "kvm on host-1: ~/x" in text
 
 
+def test_the_case_that_was_interrupted_is_left_out(junit):
+    """pytest leaves a case without a name where Ctrl-C ended a test: the file is whole without it."""
+    junit.write_text(SOUND.replace("</testsuite>", '<testcase time="0.000"/></testsuite>'))
+    finish_junit(junit, {}, {})
+    (suite,) = JUnitXml.fromfile(str(junit))
+    assert [case.name for case in suite] == ["test_total"]
+    assert suite.tests == 1
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -49,7 +58,9 @@ def test_names_are_hidden_everywhere_and_only_as_whole_words(junit):
 )
 def test_a_file_that_breaks_the_promise_is_named(junit, old, new, told):
     """What does not match the schema is an error that says what and where, and leaves pytest's file alone."""
-    junit.write_text(broken := SOUND.replace(old, new).replace("</failure>", "</failed>" if "failed" in new else "</failure>"))
+    junit.write_text(
+        broken := SOUND.replace(old, new).replace("</failure>", "</failed>" if "failed" in new else "</failure>")
+    )
     with pytest.raises(ProbeError, match=told):
         finish_junit(junit, {"verdict": "PARTIAL"}, {})
     assert junit.read_text() == broken

@@ -47,7 +47,9 @@ def test_first_lines_of_the_other_words():
     assert first_line(gate, outcome(unknown("/proc/swaps: gone"))) == "g.x: could not be decided: /proc/swaps: gone"
     assert first_line(gate, outcome(not_applicable("no swap"))) == "g.x: does not apply: no swap"
     assert (
-        first_line(gate, outcome(verdict(Word.INCONCLUSIVE, measured="1.0 tok/s", required="at least 2", cause="noise")))
+        first_line(
+            gate, outcome(verdict(Word.INCONCLUSIVE, measured="1.0 tok/s", required="at least 2", cause="noise"))
+        )
         == "g.x: 1.0 tok/s, at least 2 required: inconclusive: noise"
     )
     assert (
@@ -67,7 +69,12 @@ def test_the_table_has_every_gate_and_cuts_long_cells():
 def test_advice_names_cause_and_first_fix():
     """Advice is listed with what to do."""
     advised = outcome(verdict(Word.ADVICE, measured="60", required="at most 10", cause="the default", fix=("do", "it")))
-    assert list(advice_lines({"m.s": advised})) == ["", "advice  m.s: 60, at most 10 required", "        the default", "        fix: do"]
+    assert list(advice_lines({"m.s": advised})) == [
+        "",
+        "advice  m.s: 60, at most 10 required",
+        "        the default",
+        "        fix: do",
+    ]
 
 
 def test_the_closing_line_counts_the_words():

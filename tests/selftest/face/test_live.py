@@ -1,0 +1,159 @@
+"""Runs on the machine the tests run on, with a real engine: what they say of it is not judged, how they say it is."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import psutil
+import pytest
+
+from streamworthy.thresholds import load_tier
+from tests.selftest.face.running import ROOT, command, environment, qualify, read_report
+
+GATES = set(load_tier("sample", ROOT / "thresholds").limits)
+TIMED = ("load.", "first_token.", "prefill.", "decode.")
+pytestmark = pytest.mark.slow
+# Other programs of the machine that runs the tests are not what is tested: episodes run beside them.
+QUICK = ("--depth", "quick", "--disturb", "--scratch")
+
+
+@pytest.fixture(scope="session")
+def live(scratch, engine, tmp_path_factory):
+    """One quick run on the sample, with its samples saved as pytest-benchmark does."""
+    folder = tmp_path_factory.mktemp("live")
+    storage = f"--benchmark-storage=file://{folder}/saved"
+    return folder, qualify(folder, *QUICK, scratch, "--benchmark-save=first", storage, timeout=900)
+
+
+def test_a_run_on_the_sample_asks_every_gate_and_never_qualifies(live):
+    """All gates of the tier are in the report, none of them in error, and the closing word is not QUALIFIED."""
+    _, run = live
+    assert set(run.cases) == GATES, run.screen
+    assert not run.with_status("error"), run.screen
+    assert run.suite["verdict"] in ("PARTIAL", "NOT QUALIFIED", "UNDECIDED")
+    assert run.exit_code == {"PARTIAL": 0, "NOT QUALIFIED": 1, "UNDECIDED": 10}[run.suite["verdict"]]
+    assert run.suite["engine"].startswith("llama-cpp-python ")
+
+
+def test_gates_without_a_clock_pass_on_any_healthy_machine(live):
+    """What the suite makes itself is sound: names, headers, extents, hashes, answer."""
+    _, run = live
+    sound = {"shards.names", "shards.complete", "shards.headers", "integrity.extents", "integrity.hashes"}
+    assert {run.cases[name].status for name in sound} == {"pass"}, run.screen
+
+
+def test_each_speed_carries_its_samples_and_its_state(live):
+    """A timed gate that was measured has five samples or more, and says what the cache held and the device read."""
+    _, run = live
+    measured = [
+        case
+        for name, case in run.cases.items()
+        if name.startswith(TIMED) and name != "load.mapped_share" and "samples" in case.properties
+    ]
+    assert measured, run.screen
+    for case in measured:
+        assert len(case.properties["samples"].split()) >= 5
+        assert case.properties["evidence"]
+
+
+def test_saved_samples_can_be_compared(live, scratch):
+    """--benchmark-compare finds what --benchmark-save stored, by gate."""
+    folder, run = live
+    assert "samples" in run.cases["load.mmap"].properties
+    again = qualify(
+        folder / "again", *QUICK, scratch, "-k", "test_load and mmap",
+        f"--benchmark-storage=file://{folder}/saved", "--benchmark-compare", timeout=600,
+    )  # fmt: skip
+    assert "Comparing against benchmarks from" in again.screen, again.screen
+
+
+def test_the_second_run_makes_nothing(live, scratch):
+    """The sample is found as it was made: no file of it is written again."""
+    before = {file: file.stat().st_mtime_ns for file in scratch.rglob("*.gguf")}
+    run = qualify(live[0] / "second", *QUICK, scratch, "-k", "shards")
+    assert {file: file.stat().st_mtime_ns for file in scratch.rglob("*.gguf")} == before
+    assert run.suite["verdict"] == "PARTIAL"
+
+
+def test_nothing_is_left_behind(live, scratch):
+    """After a run the scratch folder holds the sample and no process has our files open."""
+    assert {file.name for file in scratch.iterdir()} == {"sample"}
+    assert not _children_with(str(scratch))
+
+
+def test_ctrl_c_ends_a_run_whole(scratch, engine, tmp_path):
+    """On Ctrl-C in the middle of an episode the exit code is 2, the JUnit is whole, and nothing is left behind."""
+    report = tmp_path / "report"
+    process = subprocess.Popen(
+        command(*QUICK, scratch, "--report", report),
+        cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    screen = ""
+    while "gates/performance" not in screen and (line := process.stdout.read(1)):
+        screen += line
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not psutil.Process(process.pid).children():
+        time.sleep(0.05)
+    time.sleep(0.3)  # into the load
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the engine's child gets it too
+    rest, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, screen + rest
+    assert "Traceback" not in rest
+    suite, cases = read_report(report / "junit.xml")
+    assert suite["verdict"] == "UNDECIDED"
+    assert cases["memory.total"].status == "pass"
+    assert not _children_with(str(scratch))
+    assert {file.name for file in scratch.iterdir()} == {"sample"}
+
+
+def test_without_an_engine_the_other_gates_still_decide(scratch, tmp_path, monkeypatch):
+    """Where the engine cannot be imported every timed gate is an error with the install line; the others are asked."""
+    broken = tmp_path / "broken" / "llama_cpp"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise ImportError('libllama.so: cannot open shared object file')\n")
+    from tests.selftest.face import running
+
+    kept = running.environment
+    monkeypatch.setattr(running, "environment", lambda home: kept(home) | {"PYTHONPATH": str(broken.parent)})
+    run = qualify(tmp_path, *QUICK, scratch)
+    assert run.exit_code == 10, run.screen
+    timed = {name for name in run.cases if name.startswith(TIMED) and run.cases[name].status != "n/a"}
+    assert run.with_status("error") == timed
+    for name in timed:
+        assert "pip install" in run.cases[name].text
+    assert "Traceback" not in run.screen
+
+
+def test_a_scratch_folder_that_is_full_or_forbidden_is_named(tmp_path):
+    """Where the sample cannot be written the run says which folder, how much is needed, and what to do."""
+    if os.geteuid() == 0 and shutil.which("mount") and _mount_small(tmp_path / "full"):
+        try:
+            run = qualify(tmp_path, "--scratch", tmp_path / "full")
+        finally:
+            subprocess.run(["umount", tmp_path / "full"], check=True)
+        assert run.exit_code == 10
+        assert re.search(r"full.*free|free.*full", run.screen, re.DOTALL), run.screen
+    (tmp_path / "file").write_text("")
+    run = qualify(tmp_path, "--scratch", tmp_path / "file")
+    assert run.exit_code == 10
+    assert f"{tmp_path}/file" in run.screen
+    assert "Traceback" not in run.screen
+
+
+def _mount_small(folder):
+    folder.mkdir()
+    return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=50m", "tmpfs", folder], check=False).returncode == 0
+
+
+def _children_with(text):
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if any(text in part for part in process.info["cmdline"] or ()) and process.pid != os.getpid():
+            found.append(process)
+    return found
