@@ -82,7 +82,7 @@ def _fill_wheelhouse(wheelhouse: Path) -> None:
     log = ROOT / "dist" / "bundle.log"
     for wanted in ([*requirements, str(wheel)], ["--no-deps", *optional("models")]):
         command = [str(PYTHON), "-m", "pip", "wheel", "--wheel-dir", str(wheelhouse), *wanted]
-        if run_in_background(command, pip_environment(), log):
+        if run_in_background(command, pip_environment(str(wheelhouse.parent.parent)), log):
             fix = "check the network or the package index, then again"
             raise Stop(f"packages could not be collected; log: {log}", fix=fix)
     log.unlink()

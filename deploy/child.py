@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 _TICK_SECONDS = 15
 
 
-def pip_environment() -> dict[str, str]:
-    """Give the environment for pip, without what would send packages elsewhere or tie it to the make that runs it."""
+def pip_environment(scratch: str) -> dict[str, str]:
+    """Give the environment for pip: its scratch folder, nothing that sends packages elsewhere, nothing of a make."""
     unwanted = {"PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PYTHONPATH", "PYTHONHOME", "MAKEFLAGS", "MFLAGS", "MAKELEVEL"}
     kept = {name: value for name, value in os.environ.items() if name not in unwanted}
-    return kept | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+    return kept | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "TMPDIR": scratch}
 
 
 def run_in_background(

@@ -122,9 +122,9 @@ def _build_environment(recipe: Recipe, scratch: str) -> dict[str, str]:
     free = (
         os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if "SC_AVPHYS_PAGES" in os.sysconf_names else 2**33
     )
-    environment = pip_environment()
+    environment = pip_environment(scratch)
     environment.setdefault("CMAKE_BUILD_PARALLEL_LEVEL", str(parallel_jobs(usable_cores(), free)))
-    return environment | {"CMAKE_ARGS": shlex.join(recipe.cmake_args), "TMPDIR": scratch}
+    return environment | {"CMAKE_ARGS": shlex.join(recipe.cmake_args)}
 
 
 def _run(command: list[str], environment: dict[str, str], log: Path, recipe: Recipe) -> int:

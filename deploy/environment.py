@@ -13,6 +13,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -199,7 +200,8 @@ def _pip(*arguments: str) -> bool:
 
     source = ["--no-index", "--find-links", str(WHEELHOUSE)] if BUNDLE.exists() else []
     command = [str(PYTHON), "-m", "pip", "install", *source, *arguments]
-    return run_in_background(command, pip_environment(), _LOG) == 0
+    with tempfile.TemporaryDirectory(prefix="pip-", dir=VENV) as scratch:
+        return run_in_background(command, pip_environment(scratch), _LOG) == 0
 
 
 def _last_error() -> str:

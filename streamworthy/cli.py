@@ -10,7 +10,7 @@ from streamworthy.errors import StreamworthyError
 
 
 def _parser() -> argparse.ArgumentParser:
-    from streamworthy.capture import command as capture
+    from streamworthy import cache_command, inspect_command
     from streamworthy.fleet import command as fleet
     from streamworthy.gguf import verify_command as verify
 
@@ -20,9 +20,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"streamworthy {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    inspect_command.add_parser(commands)
     verify.add_parser(commands)
+    cache_command.add_parser(commands)
     fleet.add_parser(commands)
-    capture.add_parser(commands)
     return parser
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from streamworthy.applies import check_applies, choose_tier
 from streamworthy.errors import ProbeError, UsageError
-from streamworthy.probes.sysroot import Sysroot
 from streamworthy.preparation import BUDGET_SECONDS, applicability, find_machine, find_subject, make_folder, make_pool
+from streamworthy.probes.sysroot import Sysroot
 from streamworthy.report.facts_file import learned, write_facts
 from streamworthy.report.identity import hidden_names, read_salt
 from streamworthy.report.junit import finish_junit

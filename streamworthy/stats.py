@@ -2,10 +2,11 @@
 
 The sampling unit is the episode: tokens of one episode are not independent. The rule is in ``stats_plan``. Two things
 keep a pass or a FAIL from being given although the count is there: episodes that resemble their predecessor, since the
-stated error holds for independent ones only (it triples at a lag-1 correlation of 0.5), and a drift that has carried
-the last third across the limit. Batching pairs is no cure for the former: it takes a correlation of 0.5 only to 0.375.
-Nor is the test a full one: too few episodes to see it are too few to act on (4.7 % grow to 16 %, and to 13 % with it),
-so independence has to come from how episodes are run, and ``stats_replay`` shows what is left of the dependence.
+stated error holds for independent ones only (it triples at a lag-1 correlation of 0.5), and a drift that would carry
+them across the limit within the episodes of the plan. Batching pairs is no cure for the former: it takes a correlation
+of 0.5 only to 0.375. Nor is the test a full one, as too few episodes to see it are too few to act on (4.7 % grow to
+16 %, and to 13 % with the test): independence has to come from how episodes are run, and ``stats_replay`` shows what
+is left of the dependence.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from streamworthy.stats_series import (
     Trend,
     median_interval,
     order_interval,
+    projected,
     serial_correlation,
     trend,
 )
@@ -76,7 +78,11 @@ def decide(samples: Sequence[float], limit: float, *, at_least: bool, plan: Sequ
     step, count = plan.walk(meeting)
     used = tuple(samples[:count])
     serial, drift, critical = serial_correlation(used), trend(used), plan.critical_count(count)
-    doubt = _doubt(meeting[:count], serial, drift) if step in (Step.PASS, Step.FAIL) else ""
+    doubt = ""
+    if step in (Step.PASS, Step.FAIL):
+        last = plan.looks[-1].count
+        turns = drift.flagged and _meets(projected(used, last), limit, at_least=at_least) is not (step is Step.PASS)
+        doubt = _doubt(serial, f"tau = {drift.tau:.2f}, by episode {last}" if turns else "")
     middle = median(used)
     return Decision(
         step=Step.INCONCLUSIVE if doubt else step,
@@ -99,20 +105,18 @@ def meeting_of(samples: Sequence[float], limit: float, *, at_least: bool) -> tup
         raise ValueError(f"limit: found {limit}, expected a number above 0")
     if not samples or not all(map(isfinite, samples)):
         raise ValueError(f"samples: found {tuple(samples)}, expected numbers, at least one")
-    return tuple(value >= limit if at_least else value <= limit for value in samples)
+    return tuple(_meets(value, limit, at_least=at_least) for value in samples)
 
 
-def _doubt(meeting: tuple[bool, ...], serial: Serial, drift: Trend) -> str:
+def _meets(value: float, limit: float, *, at_least: bool) -> bool:
+    return value >= limit if at_least else value <= limit
+
+
+def _doubt(serial: Serial, turning: str) -> str:
     """Say why a series that has the count for a word does not get it; empty when it does."""
-    passing = 2 * sum(meeting) > len(meeting)
-    last = meeting[-(len(meeting) // 3) :]
-    against_count = sum(meets is not passing for meets in last)
-    if drift.flagged and 2 * against_count > len(last):
-        side = "miss" if passing else "meet"
-        return f"episodes drift, tau = {drift.tau:.2f}: {against_count} of the last {len(last)} {side} the limit"
-    if serial.flagged:
-        return f"episodes are not independent, rho = {serial.rho:.2f}"
-    return ""
+    if turning:
+        return f"episodes drift, and going on so they cross the limit ({turning})"
+    return f"episodes are not independent, rho = {serial.rho:.2f}" if serial.flagged else ""
 
 
 def _looked_interval(used: tuple[float, ...], critical: int, plan: SequentialPlan) -> Interval:

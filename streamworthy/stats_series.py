@@ -1,6 +1,6 @@
 """What a series of episodes tells beside its word: the median's interval, serial correlation, drift. Pure.
 
-Everything here rests on the order and the ranks of the values, so no distribution is assumed.
+All tests rest on the order and the ranks of the values, so no distribution is assumed.
 Sources: David and Nagaraja, Order Statistics, 7.1 (interval); Bartels, JASA 77 (1982) (rank von Neumann ratio);
 Mann, Econometrica 13 (1945) and Kendall, Rank Correlation Methods (trend).
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import erfc, factorial, sqrt
+from statistics import median
 from typing import TYPE_CHECKING
 
 from streamworthy.stats_plan import tail_share
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 COVERAGE_SHARE = 0.95
 SERIAL_FALSE_ALARM_SHARE = 0.05  # of independent series, at each test
-SERIAL_FEWEST_COUNT = 15  # below it a rho of 0.5 is caught in one series of four: not worth the false alarms
+SERIAL_FEWEST_COUNT = 15  # at 7, a rho of 0.5 is seen in one series of four; at 15 in nine of twenty
 TREND_FALSE_ALARM_SHARE = 0.01  # at most: the distribution is discrete; 0.3 % at 7 episodes
 TREND_FEWEST_COUNT = 7
 
@@ -106,6 +107,14 @@ def trend(values: Sequence[float]) -> Trend:
         chance_share=chance,
         flagged=count >= TREND_FEWEST_COUNT and chance <= TREND_FALSE_ALARM_SHARE,
     )
+
+
+def projected(values: Sequence[float], count: int) -> float:
+    """Give the value expected of the ``count``-th episode if the drift goes on (line of Theil 1950 and Sen 1968)."""
+    places = range(1, len(values) + 1)
+    pairs = combinations(zip(places, values, strict=True), 2)
+    slope = median((later - value) / (after - place) for (place, value), (after, later) in pairs)
+    return median(value + slope * (count - place) for place, value in zip(places, values, strict=True))
 
 
 def _ranks(values: Sequence[float]) -> list[float]:

@@ -85,7 +85,7 @@ def _parse_with(factors: Mapping[str, float]) -> Callable[[object], float]:
 
 def _parse_count(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError("a whole number without a unit")  # noqa: TRY004 - one exception for the caller
+        raise ValueError("a whole number without a unit")
     return value
 
 

@@ -16,7 +16,7 @@ from streamworthy.bench.residency_map import open_shard, residency_of
 from streamworthy.bench.warm_up import order_places, warm_up
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.facts.cache import Hold
-from streamworthy.facts.tensor_kinds import EVERY_TOKEN
+from streamworthy.facts.tensor_kinds import EVERY_TOKEN, TensorKind, TensorPlace
 from streamworthy.probes.process_limits import probe_memlock
 from streamworthy.units import format_bytes
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from streamworthy.facts.memory import MemlockFacts
-    from streamworthy.facts.tensor_kinds import TensorPlace
     from streamworthy.probes.sysroot import Sysroot
 
 Area = tuple["Path", int, int]  # file, offset and length in bytes, both whole pages
@@ -43,8 +42,7 @@ def page_areas(places: Iterable[TensorPlace]) -> list[Area]:
         begin = place.offset_bytes // PAGE_BYTES * PAGE_BYTES
         end = -(-(place.offset_bytes + place.size_bytes) // PAGE_BYTES) * PAGE_BYTES
         if spans and spans[-1][0] == place.path and begin <= spans[-1][1] + spans[-1][2]:
-            path, first, _ = spans.pop()
-            begin = first
+            begin = spans.pop()[1]
         spans.append((place.path, begin, end - begin))
     return spans
 
@@ -91,7 +89,7 @@ def hold(
                 fix=memlock_fix(wanted),
             )
         before = residency_of(places)
-        warm_up(places, sum(length for _, _, length in kept), progress=progress)
+        warm_up([_place(area) for area in kept], wanted, progress=progress)  # readers in parallel, which mlock has not
         with _locked(kept):
             yield Hold(
                 wanted_bytes=wanted,
@@ -102,6 +100,11 @@ def hold(
                 before=before,
                 after=residency_of(places),
             )
+
+
+def _place(area: Area) -> TensorPlace:
+    path, offset, length = area
+    return TensorPlace(path=path, offset_bytes=offset, size_bytes=length, kind=TensorKind.DENSE, layer=None)
 
 
 def memlock_fix(wanted_bytes: int) -> str:

@@ -84,7 +84,7 @@ def _methods(descriptor: int, path: Path) -> list[tuple[str, _Ask]]:
     trusted = os.fstat(descriptor).st_uid == os.geteuid() or os.access(path, os.W_OK)
     if not trusted:
         return [sample]
-    exact = [(METHODS[1], _ask_mincore), sample]
+    exact: list[tuple[str, _Ask]] = [(METHODS[1], _ask_mincore), sample]
     return exact if is_overlay(descriptor) else [(METHODS[0], _ask_cachestat), *exact]
 
 

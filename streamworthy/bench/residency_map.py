@@ -60,7 +60,8 @@ def residency_of(places: Sequence[TensorPlace]) -> Residency:
     for place in places:
         by_path[place.path].append(place)
     every_bytes = max(1, sum(place.size_bytes for place in places))
-    methods, found = {}, []
+    methods: dict[str, None] = {}
+    found: list[RangeResidency] = []
     for path, mine in by_path.items():
         with open_shard(path) as descriptor:
             method, answers = ask_ranges(descriptor, path, [_span(place, every_bytes) for place in mine])

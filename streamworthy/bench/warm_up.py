@@ -38,7 +38,7 @@ class Piece:
 
 
 def order_places(places: Iterable[TensorPlace]) -> list[TensorPlace]:
-    """Sort tensors by their use: read for every token, embeddings, experts by layer, unused layers; then as they lie."""
+    """Sort tensors: those read for every token, embeddings, experts by layer, unused layers; then as they lie."""
 
     def key(place: TensorPlace) -> tuple[int, int, str, int]:
         last = len(_RANKS) + (place.kind is TensorKind.UNUSED)
@@ -72,13 +72,15 @@ def warm_up(
     started = time.monotonic()
     with ExitStack() as stack:
         files = {path: stack.enter_context(open_shard(path)) for path in {piece.path: None for piece in pieces}}
+        for descriptor in files.values():
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)  # or read-ahead goes beyond what is wanted
         before = [_resident(files, piece) for piece in pieces]
         missing = [piece for piece, found in zip(pieces, before, strict=True) if found < piece.size_bytes]
         _read_all(files, missing, wanted, progress)
         return WarmUp(
             wanted_bytes=wanted,
             before_bytes=sum(before),
-            read_bytes=sum(piece.size_bytes for piece in missing),
+            read_bytes=wanted - sum(before),
             after_bytes=sum(_resident(files, piece) for piece in pieces),
             seconds=time.monotonic() - started,
         )

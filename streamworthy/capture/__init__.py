@@ -1,0 +1,1 @@
+"""From this machine to a folder that can be judged elsewhere."""

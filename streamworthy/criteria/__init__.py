@@ -1,0 +1,1 @@
+"""From facts and limits to verdicts; pure."""

@@ -45,7 +45,8 @@ class Criterion(Protocol):
     bounds: Mapping[str, Bound]
     __name__: str
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Verdict: ...  # noqa: ANN401 - facts differ from gate to gate
+    def __call__(self, *args: Any, **kwargs: Any) -> Verdict:  # noqa: ANN401 - facts differ from gate to gate
+        """Judge; the last argument is the Limit."""
 
 
 def required(kind: Kind) -> Bound:

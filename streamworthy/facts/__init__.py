@@ -1,0 +1,1 @@
+"""Frozen records: what was learned, one file per topic."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeResidency:
-    """What the page cache holds of one range of a file. A page that two ranges share counts for both, by their parts."""
+    """What the page cache holds of one range of a file; a page at its edge counts by the part that is inside."""
 
     resident_bytes: int
     total_bytes: int

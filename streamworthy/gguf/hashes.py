@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from streamworthy.gguf.hash_cache import HashCache
 
-_MOST_WORKERS = 8  # eight cores hash faster than any one drive reads, and each file in flight needs its buffers
+_FILES_PER_CORE = 2  # while one waits for the disk the other is hashed; five equal shards share two cores evenly
+_MOST_FILES = 8  # eight cores hash faster than any one drive reads, and each file in flight needs its buffers
 _PROGRESS_SECONDS = (2.0, 30.0)  # the first lines come soon, an hour of hashing does not fill a log
 
 
@@ -152,7 +153,7 @@ def _hash_all(
     cores = _usable_cores()
     stop = Event()
     ahead = len(jobs) < cores
-    pool = ThreadPoolExecutor(min(cores, _MOST_WORKERS), thread_name_prefix="hash")
+    pool = ThreadPoolExecutor(min(_FILES_PER_CORE * cores, _MOST_FILES), thread_name_prefix="hash")
     largest_first = sorted(jobs, key=lambda job: -job.size_bytes)  # so that no core ends up with one long file alone
     try:
         futures = {job.path: pool.submit(_hash_file, job, cache, stop, ahead=ahead) for job in largest_first}

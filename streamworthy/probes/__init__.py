@@ -1,0 +1,1 @@
+"""From the machine to facts: one kernel interface, one file."""

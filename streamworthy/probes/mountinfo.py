@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 MOUNTINFO = "proc/self/mountinfo"
 _ESCAPE = re.compile(r"\\([0-7]{3})")
-_DEVICE_NUMBER = re.compile(r"[0-9]+:[0-9]+")
+_NUMBER = re.compile(r"[0-9]{1,10}")
+_DEVICE_NUMBER = re.compile(r"[0-9]{1,10}:[0-9]{1,10}")
 _SHAPE = "'ID PARENT MAJOR:MINOR ROOT MOUNTPOINT OPTIONS [TAG ...] - TYPE SOURCE SUPEROPTIONS'"
 
 # Filesystems whose reads leave this kernel: over a network, or through a hypervisor's or a guest's relay.
@@ -56,7 +57,9 @@ def probe_mounts(root: Sysroot) -> tuple[Mount, ...]:
 
 def parse_mountinfo(text: str) -> tuple[Mount, ...]:
     """Parse mountinfo; ParseError names the first line that is not of the documented shape."""
-    return tuple(_parse_line(line, number) for number, line in enumerate(text.splitlines(), 1))
+    # not splitlines(): the kernel escapes no line end but newline, so a folder's name may hold all others
+    lines = text.removesuffix("\n").split("\n") if text else ()
+    return tuple(_parse_line(line, number) for number, line in enumerate(lines, 1))
 
 
 def _parse_line(line: str, number: int) -> Mount:
@@ -64,7 +67,7 @@ def _parse_line(line: str, number: int) -> Mount:
     before, separator, after = line.partition(" - ")
     head = before.split(" ")
     tail = after.split(" ")
-    ids_are_numbers = len(head) >= 2 and head[0].isdigit() and head[1].isdigit()  # noqa: PLR2004
+    ids_are_numbers = all(_NUMBER.fullmatch(part) for part in head[:2])
     if not separator or len(head) < 6 or len(tail) < 3 or not ids_are_numbers or not _DEVICE_NUMBER.fullmatch(head[2]):  # noqa: PLR2004
         raise ParseError("mount", where=f"/{MOUNTINFO}", line=number, found=line, expected=_SHAPE)
     return Mount(

@@ -7,7 +7,6 @@ from, and the answers that are not files (statvfs, rlimits, uname, identity). Th
 
 from __future__ import annotations
 
-import os
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +67,7 @@ class Sysroot:
         """List a folder, sorted; empty when it is absent."""
         self._refuse(name)
         try:
-            return tuple(sorted(os.listdir(self.path(name))))
+            return tuple(sorted(entry.name for entry in self.path(name).iterdir()))
         except (FileNotFoundError, NotADirectoryError):
             return ()
         except OSError as error:

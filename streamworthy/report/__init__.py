@@ -1,0 +1,1 @@
+"""One run's outcomes as text, JUnit and JSON."""

@@ -6,13 +6,13 @@ import dataclasses
 import json
 import os
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamworthy.report.identity import hide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 SCHEMA_VERSION = 1
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamworthy.facts.tensor_kinds import TensorKind
+from streamworthy.report.columns import table
 from streamworthy.units import format_bytes, format_rate, format_ratio, format_share
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def format_inspection(found: Inspection) -> Iterator[str]:
     least = ">= " if found.completeness.partial else ""
     yield from _head(found, least)
     yield ""
-    yield from _table(_kind_rows(found), right=(1, 2, 3, 4))
+    yield from table(_kind_rows(found), right=(1, 2, 3, 4))
     yield ""
     yield from _sizes(found, least)
     yield ""
@@ -81,7 +82,7 @@ def _gaps(known: Completeness) -> Iterator[str]:
             yield _line("", f"and {len(names) - _MOST_NAMED} more")
 
 
-def _kind_rows(found: Inspection) -> list[tuple[str, ...]]:
+def _kind_rows(found: Inspection) -> Sequence[tuple[str, ...]]:
     rows = [("kind", "tensors", "parameters", "size", "bits/weight", "types")]
     tied = all(kind.kind is not TensorKind.EMBEDDING for kind in found.kinds) and not found.completeness.partial
     for kind in found.kinds:
@@ -97,16 +98,6 @@ def _kind_rows(found: Inspection) -> list[tuple[str, ...]]:
             )
         )
     return rows
-
-
-def _table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  ".join(cells).rstrip()
 
 
 def _sizes(found: Inspection, least: str) -> Iterator[str]:
@@ -136,7 +127,7 @@ def format_kv(kv: KvFacts) -> str:
 
 
 def cache_bytes(ledger: LedgerFacts) -> int:
-    """What is left as page cache for experts; negative: so much is short."""
+    """Give what is left as page cache for experts; negative: so much is short."""
     needed = ledger.dense.size_bytes + sum(line.size_bytes for line in ledger.anonymous)
     return ledger.available_bytes - needed
 
@@ -161,7 +152,7 @@ def _memory(found: Inspection, least: str) -> Iterator[str]:
         )
     else:
         rows.append(("  left as cache", f"{most}{format_bytes(left)}", _ratio(found, left, most)))
-    yield from _table(rows, right=(1,))
+    yield from table(rows, right=(1,))
 
 
 def _ratio(found: Inspection, left: int, most: str) -> str:
@@ -182,37 +173,31 @@ def _ratio(found: Inspection, left: int, most: str) -> str:
 def format_ceilings(found: Ceilings, *, experts: bool) -> Iterator[str]:
     """Write both tables: rates by disk for each hit rate, and by memory, which no hit rate lifts."""
     what = "routed experts" if experts else "weights"
-    yield (
-        "ceilings in tok/s: nothing real is above them, page faults reach a third to a half"
-        if found.given
-        else "ceilings in tok/s for round bandwidths (give --disk and --memory for yours): nothing real is above them"
-    )
+    yours = "" if found.given else " for round bandwidths (give --disk and --memory for yours)"
+    yield f"ceilings in tok/s{yours}: nothing real is above them, the smaller of the two counts"
     disks = list(dict.fromkeys(one.disk_bytes_per_second for one in found.disk))
-    rows = [(f"  by disk, {format_bytes(found.streamed_bytes_per_token)} of {what} a token", *map(format_rate, disks))]
+    memories = list(dict.fromkeys(one.memory_bytes_per_second for one in found.memory))
+    rows = [[f"  by disk, {format_bytes(found.streamed_bytes_per_token)} of {what} a token", *map(format_rate, disks)]]
     for hit in dict.fromkeys(one.hit_share for one in found.disk):
         cells = [_tokens(one.tokens_per_second) for one in found.disk if one.hit_share == hit]
-        rows.append((f"    hit rate {hit * 100:.0f} %", *cells))
-    yield from _table(rows, right=range(1, len(rows[0])))
-    memories = list(dict.fromkeys(one.memory_bytes_per_second for one in found.memory))
-    rows = [("  by memory, whatever the hit rate", *map(format_rate, memories))]
+        rows.append([f"    hit rate {hit * 100:.0f} %", *cells])
+    rows.append(["  by memory, whatever the hit rate", *map(format_rate, memories)])
     for context in dict.fromkeys(one.context_tokens for one in found.memory):
         cells = [_tokens(one.tokens_per_second) for one in found.memory if one.context_tokens == context]
-        rows.append((f"    after {context} tokens" if context else "    empty context", *cells))
-    yield from _table(rows, right=range(1, len(rows[0])))
-    yield "  the smaller of the two counts"
+        rows.append([f"    after {context} tokens" if context else "    empty context", *cells])
+    columns = 1 + max(len(disks), len(memories))
+    yield from table([row + [""] * (columns - len(row)) for row in rows], right=range(1, columns))
 
 
 def _tokens(rate: float) -> str:
-    if rate >= 10**4:  # noqa: PLR2004 - nobody computes as fast
-        return "> 10000"
-    return f"{rate:.0f}" if rate >= 100 else f"{rate:.1f}" if rate >= 10 else f"{rate:.3g}"  # noqa: PLR2004
+    if rate >= 10**4:
+        return "> 10000"  # nobody computes as fast
+    return f"{rate:.0f}" if rate >= 10**2 else f"{rate:.3g}"
 
 
 def _space(found: Inspection, least: str) -> Iterator[str]:
     product, exact = found.total.whole_bytes, found.total.exact
-    both = found.intermediate_bytes + product
-    yield _line(
-        "to make it",
-        f"{least}{format_bytes(both)} of disk: {format_bytes(found.intermediate_bytes)} in bf16, from which it is quantised,"
-        f" and {format_bytes(product)} of product{'' if exact else f' ({found.total.basis})'}",
-    )
+    both, intermediate = found.intermediate_bytes + product, format_bytes(found.intermediate_bytes)
+    guess = "" if exact else f" ({found.total.basis})"
+    text = f"{intermediate} in bf16, from which it is quantised, and {format_bytes(product)} of product{guess}"
+    yield _line("to make it", f"{least}{format_bytes(both)} of disk: {text}")

@@ -1,9 +1,11 @@
 """How fast shards are hashed, against sha256sum over the same files one after another, in the same run."""
 
+import mmap
 import os
 import shutil
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -53,21 +55,45 @@ def warm(files):
         file.read_bytes()
 
 
+def read_directly(files):
+    """Read the files past the page cache, eight reads of 1 MiB in flight: what the disk gives, without any hashing."""
+    handles = [os.open(file, os.O_RDONLY | os.O_DIRECT) for file in files]
+    work = [(handle, offset) for handle in handles for offset in range(0, SHARD_BYTES, 2**20)]
+
+    def read(part):
+        buffer = mmap.mmap(-1, 2**20)
+        for handle, offset in part:
+            os.preadv(handle, [buffer], offset)
+
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(read, [work[start::8] for start in range(8)]))
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
+def timed(call, *arguments, **options):
+    """Give a call's seconds."""
+    begin = time.perf_counter()
+    call(*arguments, **options)
+    return time.perf_counter() - begin
+
+
 def compare(benchmark, files, prepare):
-    """Time both, taking turns; gives how many times as fast the suite is, by each one's least disturbed round."""
-    theirs = []
+    """Take turns; gives how many times as fast the suite, and the bare disk, is as sha256sum, by the best rounds."""
+    theirs, disk = [], []
 
     def take_turns():
         prepare(files)
-        begin = time.perf_counter()
-        subprocess.run(["sha256sum", *files], check=True, stdout=subprocess.DEVNULL)
-        theirs.append(time.perf_counter() - begin)
+        disk.append(timed(read_directly, files))
+        prepare(files)
+        theirs.append(timed(subprocess.run, ["sha256sum", *files], check=True, stdout=subprocess.DEVNULL))
         prepare(files)
 
-    algorithms = dict.fromkeys(files, "sha256")
     benchmark.pedantic(
         hash_files,
-        args=(algorithms,),
+        args=(dict.fromkeys(files, "sha256"),),
         kwargs={"cache": None, "rehash": False, "progress": None},
         setup=take_turns,
         rounds=ROUNDS,
@@ -75,20 +101,26 @@ def compare(benchmark, files, prepare):
     if benchmark.stats is None:
         pytest.skip("timing is switched off")
     ours = benchmark.stats.stats.min
-    ratio = min(theirs) / ours
     benchmark.extra_info.update(
-        sha256sum_seconds=theirs, ratio=ratio, bytes_per_second=SHARD_COUNT * SHARD_BYTES / ours
+        sha256sum_seconds=theirs,
+        disk_seconds=disk,
+        ratio=min(theirs) / ours,
+        bytes_per_second=SHARD_COUNT * SHARD_BYTES / ours,
     )
-    return ratio
+    return min(theirs) / ours, min(theirs) / min(disk)
 
 
 def test_warm_shards(benchmark, shards):
     """Cached shards are hashed at least 1.8 times as fast: two cores, and nearly nothing lost between them."""
-    assert compare(benchmark, shards, warm) >= 1.8
+    ratio, _ = compare(benchmark, shards, warm)
+    assert ratio >= 1.8
 
 
 def test_cold_shards(benchmark, shards):
-    """Cold shards are hashed at least 4 times as fast, and are as cold afterwards."""
-    ratio = compare(benchmark, shards, chill)
+    """Cold shards are hashed at least 4 times as fast, or at three quarters of what the disk gives if that is less.
+
+    They are as cold afterwards.
+    """
+    ratio, of_the_disk = compare(benchmark, shards, chill)
     assert residency(shards).share <= 0.01
-    assert ratio >= 4
+    assert ratio >= min(4, 0.75 * of_the_disk)

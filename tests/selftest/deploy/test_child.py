@@ -19,9 +19,9 @@ def test_pip_is_not_sent_elsewhere(monkeypatch):
     monkeypatch.setenv("PIP_TARGET", "/elsewhere")
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     monkeypatch.setenv("PIP_INDEX_URL", "https://mirror.example/simple")
-    found = child.pip_environment()
+    found = child.pip_environment("/scratch")
     assert {"PIP_TARGET", "PYTHONPATH"}.isdisjoint(found)
-    assert found["PIP_INDEX_URL"] == "https://mirror.example/simple"
+    assert (found["PIP_INDEX_URL"], found["TMPDIR"]) == ("https://mirror.example/simple", "/scratch")
 
 
 def test_exit_code_and_log(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def scratch():
-    """Give a folder for the sample model, which is removed with it: it is too large to keep among pytest's last runs."""
+    """Give a folder for the sample model and remove it: it is too large to keep among pytest's last runs."""
     with tempfile.TemporaryDirectory(prefix="streamworthy-face-") as folder:
         yield Path(folder)
 

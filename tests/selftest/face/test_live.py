@@ -152,8 +152,5 @@ def _mount_small(folder):
 
 
 def _children_with(text):
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        if any(text in part for part in process.info["cmdline"] or ()) and process.pid != os.getpid():
-            found.append(process)
-    return found
+    others = (process for process in psutil.process_iter(["cmdline"]) if process.pid != os.getpid())
+    return [process for process in others if any(text in part for part in process.info["cmdline"] or ())]
