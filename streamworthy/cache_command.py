@@ -72,7 +72,7 @@ def run_show(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
 def _map(subject: Subject) -> CacheMap:
     paths = _paths(subject)
     try:
-        places = _places(subject)
+        places = find_places(subject)
     except ProbeError as error:
         return map_cache(paths, (), layout_unknown=error.message)
     return map_cache(paths, places)
@@ -81,7 +81,7 @@ def _map(subject: Subject) -> CacheMap:
 def run_warm(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
     """Warm within the budget; 1 when the pages did not stay."""
     subject = Subject(arguments.model)
-    places = _places(subject)
+    places = find_places(subject)
     budget = _spare_bytes() if arguments.bytes is None else _size(arguments.bytes)
     for line in _incomplete(subject):
         say(line)
@@ -120,7 +120,7 @@ def run_hold(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
     """Hold the dense tensors until Ctrl-C or for some seconds; 1 when not all of them could be locked."""
     if arguments.seconds is not None and not 0 <= arguments.seconds < float("inf"):
         raise UsageError(f"--seconds: found {arguments.seconds}, expected 0 or more", fix="--seconds 60")
-    dense = dense_places(_places(Subject(arguments.model)))
+    dense = dense_places(find_places(Subject(arguments.model)))
     root, progress = Sysroot(), _progress(say)
     with hold(root, dense, available_bytes=_spare_bytes(), progress=progress) as held:
         for line in format_hold(held):
@@ -151,7 +151,7 @@ def _paths(subject: Subject) -> tuple[Path, ...]:
     return paths
 
 
-def _places(subject: Subject) -> tuple[TensorPlace, ...]:
+def find_places(subject: Subject) -> tuple[TensorPlace, ...]:
     """Give the layout of what is there. ProbeError when the first header cannot be read."""
     paths = _paths(subject)
     with as_found(paths):

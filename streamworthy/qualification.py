@@ -183,7 +183,8 @@ class Qualification:
             self.pool.close()
         words = [outcome.verdict.word for outcome in self.outcomes.values()]
         self.closing = Closing.UNDECIDED if interrupted else close(words, complete=self.complete)
-        self.notes = list(self.waivers.notes(used=self._waived()))
+        tier = self.tier.name if self.tier else None
+        self.notes = list(self.waivers.notes(used=self._waived(), machine=self.host, tier=tier))
 
     def _waived(self) -> frozenset[str]:
         return frozenset(gate for gate, outcome in self.outcomes.items() if outcome.verdict.word is Word.WAIVED)

@@ -2,10 +2,10 @@
 
 The sampling unit is the episode: tokens of one episode are not independent. The rule is in ``stats_plan``. Two things
 keep a pass or a FAIL from being given although the count is there: episodes that resemble their predecessor, since the
-stated error holds for independent ones only (it triples at a lag-1 correlation of 0.5), and a drift that would carry
+stated error holds for independent ones only (it quadruples at a lag-1 correlation of 0.5), and a drift that would carry
 them across the limit within the episodes of the plan. Batching pairs is no cure for the former: it takes a correlation
 of 0.5 only to 0.375. Nor is the test a full one, as too few episodes to see it are too few to act on (4.7 % grow to
-16 %, and to 13 % with the test): independence has to come from how episodes are run, and ``stats_replay`` shows what
+19 %, and to 15 % with the test): independence has to come from how episodes are run, and ``stats_replay`` shows what
 is left of the dependence.
 """
 

@@ -2,8 +2,9 @@
 
 Each replay draws episodes from the samples that were taken and asks the rule about a limit at their median, where
 every pass and every FAIL is false. Drawn one by one they are independent, and the rates must be at most the stated
-one. Drawn in stretches of neighbours (circular block bootstrap: Politis and Romano 1992) they keep what episodes owe
-to their predecessors: rates that rise then are this machine's, and the reason to distrust its words.
+one. Drawn in stretches of neighbours (circular block bootstrap: Politis and Romano 1992) they keep some of what
+episodes owe to their predecessors. That is a rough reading, as the stretches are few: 30 independent episodes gave
+0 to 15 %, 4 % on average; 30 with a lag-1 correlation of 0.5 gave 10 % on average, where 15 % is true.
 """
 
 from __future__ import annotations

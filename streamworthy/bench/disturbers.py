@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 WINDOW_SECONDS = 0.3
 DISTURBING_BYTES_PER_SECOND = 16 * 2**20  # 0.5 % of an NVMe drive; a log or a browser stays below
 _SECTOR_BYTES = 512  # of diskstats, whatever the device's own sector size
-_READ_BYTES = re.compile(r"^read_bytes: (\d+)$", re.MULTILINE)
+_READ_BYTES = re.compile(r"^read_bytes: ([0-9]{1,20})$", re.MULTILINE)
+# a line of maps, FIRST-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH, and one of diskstats, MAJOR MINOR NAME
+# READS MERGED SECTORS ...
+_AREA = re.compile(r"\S+ \S+ \S+ ([0-9a-f]{1,8}):([0-9a-f]{1,8}) ([0-9]{1,20}) +(.+)", re.ASCII | re.DOTALL)
+_DISK = re.compile(r"^ *[0-9]+ +[0-9]+ (\S+) [0-9]+ [0-9]+ ([0-9]{1,20}) ", re.MULTILINE | re.ASCII)
 
 
 def find_disturbers(
@@ -57,18 +61,17 @@ def find_mappers(root: Sysroot, paths: Sequence[Path], *, own: Collection[int] =
         except ProbeError:
             closed += root.exists(f"proc/{pid}")
             continue
-        if any(_is_mapping(line, identities, wanted) for line in text.splitlines()):
+        if any(_is_mapping(line, identities, wanted) for line in text.split("\n")):
             found.append(_name(root, pid))
     return tuple(found), closed
 
 
 def _is_mapping(line: str, identities: set[tuple[int, int, int]], wanted: Mapping[int, str]) -> bool:
-    # 7f00-7f10 r--s 00000000 fe:00 12345   /path: the device is another one on btrfs subvolumes, so the path counts too
-    parts = line.split(maxsplit=5)
-    if len(parts) < 6 or int(parts[4]) not in wanted:  # noqa: PLR2004
+    # the device is another one on btrfs subvolumes, so the path counts too
+    area = _AREA.fullmatch(line)
+    if area is None or int(area[3]) not in wanted:
         return False
-    major, minor = (int(part, 16) for part in parts[3].split(":"))
-    return (major, minor, int(parts[4])) in identities or parts[5] == wanted[int(parts[4])]
+    return (int(area[1], 16), int(area[2], 16), int(area[3])) in identities or area[4] == wanted[int(area[3])]
 
 
 def _find_readers(
@@ -114,8 +117,7 @@ def device_read_bytes(root: Sysroot, devices: Sequence[str]) -> int | None:
     text = root.read_optional("proc/diskstats")
     if not devices or text is None:
         return None
-    # major minor name reads merged sectors ...
-    sectors = {parts[2]: int(parts[5]) for parts in map(str.split, text.splitlines())}
+    sectors = {name: int(count) for name, count in _DISK.findall(text)}
     return sum(sectors[name] for name in devices) * _SECTOR_BYTES if set(devices) <= set(sectors) else None
 
 
@@ -134,7 +136,7 @@ def _name(root: Sysroot, pid: int) -> str:
 
 def _hidden(root: Sysroot, closed: int) -> str:
     mounts = root.read_optional("proc/self/mountinfo") or ""
-    options = next((line for line in mounts.splitlines() if line.split()[4] == "/proc"), "")
+    options = next((line for line in mounts.split("\n") if line.split(" ")[4:5] == ["/proc"]), "")
     if re.search(r"hidepid=(2|invisible|4|ptraceable)", options):
         return "/proc is mounted with hidepid: processes of other users are not seen"
     return f"{closed} processes of other users cannot be looked into" if closed else ""

@@ -81,8 +81,7 @@ def ask_ranges(
 
 def _methods(descriptor: int, path: Path) -> list[tuple[str, _Ask]]:
     sample = (METHODS[2], _ask_nowait)
-    trusted = os.fstat(descriptor).st_uid == os.geteuid() or os.access(path, os.W_OK)
-    if not trusted:
+    if not is_trusted(descriptor, path):
         return [sample]
     exact: list[tuple[str, _Ask]] = [(METHODS[1], _ask_mincore), sample]
     return exact if is_overlay(descriptor) else [(METHODS[0], _ask_cachestat), *exact]
@@ -115,15 +114,23 @@ def _ask_cachestat(descriptor: int, spans: Sequence[Span]) -> list[RangeResidenc
 
 
 def _ask_mincore(descriptor: int, spans: Sequence[Span]) -> list[RangeResidency] | None:
-    resident = _mincore_vector(descriptor)
+    resident = resident_pages(descriptor, os.fstat(descriptor).st_size)
     if resident is None:
         return None
     return [_share(span, resident.count(1, span.pages.start, span.pages.stop), None) for span in spans]
 
 
-def _mincore_vector(descriptor: int) -> bytes | None:
-    """Give a byte for each page of a file: 1 if it is resident. None when the file cannot be mapped."""
-    size, parts = os.fstat(descriptor).st_size, []
+def is_trusted(descriptor: int, path: Path) -> bool:
+    """Tell whether this user is told the truth about a file's pages: its owner is, and who may write it."""
+    return os.fstat(descriptor).st_uid == os.geteuid() or os.access(path, os.W_OK)
+
+
+def resident_pages(descriptor: int, size: int) -> bytes | None:
+    """Give a byte for each page of a file's first bytes: 1 if it is resident. None when it cannot be mapped.
+
+    By mincore(2), which tells the truth to ``is_trusted`` users alone.
+    """
+    parts = []
     for offset in range(0, size, _MINCORE_CHUNK_BYTES):
         length = min(_MINCORE_CHUNK_BYTES, size - offset)
         address = map_range(descriptor, offset, length)

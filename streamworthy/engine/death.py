@@ -45,11 +45,12 @@ def read_oom_counters(root: Sysroot) -> OomCounters:
 
 def _group_file(text: str) -> str:
     # v1 "4:memory:/path", v2 "0::/path"
-    for line in text.splitlines():
-        _, controllers, path = line.split(":", 2)
+    for line in text.split("\n"):
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
         if "memory" in controllers.split(","):
             return f"sys/fs/cgroup/memory{path.rstrip('/')}/memory.oom_control"
-    path = next((line[3:] for line in text.splitlines() if line.startswith("0::")), "")
+    path = next((line[3:] for line in text.split("\n") if line.startswith("0::")), "")
     return f"sys/fs/cgroup{path.rstrip('/')}/memory.events"
 
 

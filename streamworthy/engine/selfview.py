@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from streamworthy.probes.sysroot import Sysroot
 
 _MADV_DONTNEED = 4  # asm-generic/mman-common.h
+# FIRST-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH, proc_pid_maps(5); of all line ends only newline is escaped
+_AREA = re.compile(r"^([0-9a-f]{1,16})-([0-9a-f]{1,16}) \S{4} \S+ \S+ ([0-9]{1,20}) +([^\n]+)$", re.MULTILINE | re.ASCII)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def parse_maps(text: str, inodes: set[int], names: set[str]) -> list[tuple[int, int]]:
     """Find the memory areas over files: (first address, bytes) of each line whose inode and file name are wanted."""
-    areas = []
-    for line in text.splitlines():
-        parts = line.split(maxsplit=5)
-        if len(parts) == 6 and int(parts[4]) in inodes and parts[5].rsplit("/", 1)[-1] in names:  # noqa: PLR2004
-            first, end = (int(part, 16) for part in parts[0].split("-"))
-            areas.append((first, end - first))
-    return areas
+    return [
+        (int(first, 16), int(end, 16) - int(first, 16))
+        for first, end, inode, path in _AREA.findall(text)
+        if int(inode) in inodes and path.rsplit("/", 1)[-1] in names
+    ]
 
 
 def shard_areas(root: Sysroot, paths: Sequence[Path]) -> list[tuple[int, int]]:

@@ -6,6 +6,7 @@ Source: sysfs, Documentation/ABI/stable/sysfs-block and testing/sysfs-block-*: /
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from streamworthy.errors import ParseError, ProbeError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.storage import Mount
     from streamworthy.probes.sysroot import Sysroot
 
+_NUMBER = re.compile(r"[0-9]{1,20}")
 _SECTOR_BYTES = 512  # sysfs counts sectors of 512 bytes whatever the disk's own sector is
 
 
@@ -148,6 +150,6 @@ def _read_number(root: Sysroot, name: str) -> int | None:
     text = _read(root, name)
     if text is None:
         return None
-    if not text.isdigit():
+    if _NUMBER.fullmatch(text) is None:
         raise ParseError("block device attribute", where=f"/{name}", line=1, found=text, expected="a whole number")
     return int(text)

@@ -47,7 +47,8 @@ class _Way:
 
 def parse_memberships(text: str) -> tuple[Membership, ...]:
     """Read /proc/self/cgroup; ParseError names a line of another shape."""
-    return tuple(_parse_membership(line, number) for number, line in enumerate(text.splitlines(), 1))
+    lines = text.removesuffix("\n").split("\n") if text else ()  # not splitlines(): a group's name may hold other ends
+    return tuple(_parse_membership(line, number) for number, line in enumerate(lines, 1))
 
 
 def _parse_membership(line: str, number: int) -> Membership:

@@ -64,7 +64,7 @@ def _machine_class(root: Sysroot, cpu: CpuFacts) -> str:
     if cpu.hypervisor or _HYPERVISORS.search(product) or root.exists("sys/firmware/devicetree/base/hypervisor"):
         return "virtual machine"
     chassis = _dmi(root, "chassis_type")
-    number = int(chassis) if chassis is not None and chassis.isascii() and chassis.isdigit() else 0
+    number = int(chassis) if chassis is not None and re.fullmatch(r"[0-9]{1,3}", chassis) else 0
     known = next((name for name, numbers in _CHASSIS.items() if number in numbers), None)
     return known or ("board" if _board(root) else "unknown")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SWAPS = "proc/swaps"
 _SWAPPINESS = "proc/sys/vm/swappiness"
-_LINE = re.compile(r"(\S+)\s+(partition|file)\s+([0-9]{1,15})\s+([0-9]{1,15})\s+(-?[0-9]{1,9})\s*", re.ASCII)
+_LINE = re.compile(r"([^ \t]+)\s+(partition|file)\s+([0-9]{1,15})\s+([0-9]{1,15})\s+(-?[0-9]{1,9})\s*", re.ASCII)
 _DELETED = " (deleted)"
 
 
@@ -40,8 +40,8 @@ class SwapLine:
 
 def parse_swaps(text: str) -> tuple[SwapLine, ...]:
     """Read /proc/swaps; empty when there is no swap."""
-    lines = text.splitlines()
-    if lines and not lines[0].startswith("Filename"):
+    lines = text.split("\n")  # not splitlines(): the kernel escapes no line end but newline in a swap file's name
+    if text and not lines[0].startswith("Filename"):
         raise ParseError("swap", where=f"/{_SWAPS}", line=1, found=lines[0], expected="the heading 'Filename Type ...'")
     return tuple(_parse_line(line, number) for number, line in enumerate(lines[1:], 2) if line.strip())
 
@@ -62,9 +62,9 @@ def _parse_line(line: str, number: int) -> SwapLine:
 
 def parse_swappiness(text: str) -> int:
     """Read vm.swappiness, 0 to 200 (to 100 before 5.8)."""
-    if re.fullmatch(r"[0-9]{1,3}", text.strip(), re.ASCII) is None or int(text) > 200:  # noqa: PLR2004
+    if re.fullmatch(r"[0-9]{1,3}", text.strip(), re.ASCII) is None or int(text.strip()) > 200:  # noqa: PLR2004
         raise ParseError("swappiness", where=f"/{_SWAPPINESS}", found=text.strip(), expected="a number from 0 to 200")
-    return int(text)
+    return int(text.strip())
 
 
 def probe_swap(root: Sysroot, *, model_disks: tuple[str, ...] | None) -> SwapFacts:

@@ -115,7 +115,10 @@ def test_a_broken_second_shard_is_named(tmp_path):
 
 def test_an_unknown_architecture_leaves_the_kv_cache_unknown(tmp_path):
     """What does not follow from it is told all the same."""
-    keys = tuple((name.replace("qwen3moe", "novel"), kind, "novel" if value == "qwen3moe" else value) for name, kind, value in KEYS)
+    keys = tuple(
+        (name.replace("qwen3moe", "novel"), kind, "novel" if value == "qwen3moe" else value)
+        for name, kind, value in KEYS
+    )
     out = inspected(write_model(tmp_path, keys=keys))
     assert re.search(r"^KV cache +not known: ", out, re.MULTILINE)
     assert re.search(r"^memory +ledger not known: ", out, re.MULTILINE)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import inf, nan
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamworthy.stats import Decision, decide
@@ -178,6 +178,7 @@ def test_final_steps_are_words_of_a_verdict():
 
 
 @given(PLANS, VALUES, LIMIT, st.booleans(), st.integers(-20, 20))
+@settings(deadline=None)
 def test_the_unit_changes_nothing(plan, values, limit, at_least, power):
     """Samples and limit in another unit give the same decision, with median and intervals in that unit."""
     scale = 2.0**power
@@ -198,6 +199,7 @@ def in_unit(interval, scale):
 
 
 @given(PLANS, VALUES, LIMIT, st.booleans())
+@settings(deadline=None)
 def test_any_rising_scale_gives_the_same_step(plan, values, limit, at_least):
     """No distribution is assumed: only the side of the limit and the order count, but for how far a drift would go."""
     found = decide(values, limit, at_least=at_least, plan=plan)
@@ -208,6 +210,7 @@ def test_any_rising_scale_gives_the_same_step(plan, values, limit, at_least):
 
 
 @given(PLANS, VALUES, LIMIT)
+@settings(deadline=None)
 def test_pass_and_fail_are_judged_alike(plan, values, limit):
     """Turning the bound's direction swaps pass and FAIL, and leaves everything else open as it was."""
     assume(limit not in values)
@@ -222,6 +225,7 @@ def test_pass_and_fail_are_judged_alike(plan, values, limit):
 
 
 @given(PLANS, VALUES, LIMIT, st.booleans())
+@settings(deadline=None)
 def test_a_mirrored_machine_gets_the_mirrored_word(plan, values, limit, at_least):
     """Values and limit mirrored, with the bound turned, give the same step: ties favour the machine either way."""
     found = decide(values, limit, at_least=at_least, plan=plan)
@@ -234,6 +238,7 @@ def test_a_mirrored_machine_gets_the_mirrored_word(plan, values, limit, at_least
 
 
 @given(PLANS, VALUES, VALUES, LIMIT, st.booleans())
+@settings(deadline=None)
 def test_more_samples_never_change_what_was_decided(plan, values, more, limit, at_least):
     """A final decision is the same record whatever comes after it."""
     found = decide(values, limit, at_least=at_least, plan=plan)
@@ -243,6 +248,7 @@ def test_more_samples_never_change_what_was_decided(plan, values, more, limit, a
 
 
 @given(PLANS, VALUES, LIMIT)
+@settings(deadline=None)
 def test_the_interval_of_the_look_agrees_with_the_word(plan, values, limit):
     """The limit is below it in a pass, above it in a FAIL, inside it while undecided."""
     found = decide(values, limit, at_least=True, plan=plan)
@@ -255,6 +261,7 @@ def test_the_interval_of_the_look_agrees_with_the_word(plan, values, limit):
 
 
 @given(PLANS, VALUES, LIMIT, st.booleans())
+@settings(deadline=None)
 def test_the_margin_is_positive_where_the_median_meets(plan, values, limit, at_least):
     """A pass by 2 % reads as +2 %, in either direction."""
     found = decide(values, limit, at_least=at_least, plan=plan)

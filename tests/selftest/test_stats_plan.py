@@ -7,7 +7,7 @@ from math import log, sqrt
 from statistics import NormalDist
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamworthy.stats_plan import Look, Step, plan_at, plan_for, plan_of, tail_share
@@ -163,6 +163,7 @@ def test_stopping_in_vain_costs_no_error(plan):
 
 
 @given(st.sampled_from(PLANS), st.lists(st.booleans(), max_size=40), st.lists(st.booleans(), max_size=10))
+@settings(deadline=None)
 def test_more_episodes_never_change_a_final_step(plan, meeting, more):
     """What was decided stays decided, on the same episodes."""
     step, count = plan.walk(meeting)
@@ -170,6 +171,7 @@ def test_more_episodes_never_change_a_final_step(plan, meeting, more):
 
 
 @given(st.sampled_from(PLANS), st.lists(st.booleans(), min_size=30, max_size=30), st.sets(st.integers(0, 29)))
+@settings(deadline=None)
 def test_better_episodes_never_undo_a_pass(plan, meeting, raised):
     """A series in which more episodes meet the limit passes where the lesser one did."""
     better = [meets or place in raised for place, meets in enumerate(meeting)]

@@ -43,6 +43,14 @@ def test_dependence_shows_in_blocks():
     assert found.at_median_in_blocks.fail_share + found.at_median_in_blocks.pass_share > 4 * PLAN.error_share
 
 
+def test_blocks_keep_neighbours():
+    """Episodes that alternate about the median never lead far in stretches of neighbours, only when drawn singly."""
+    found = self_check([9.0, 11.0] * 8, 9.0, at_least=True, plan=PLAN, seed=7)
+    assert found.block_count == 4
+    assert found.at_median_in_blocks == Rates(pass_share=0.0, fail_share=0.0, inconclusive_share=1.0)
+    assert found.at_median.fail_share > 0.02
+
+
 @pytest.mark.parametrize("samples", [[10.0, 10.0, 10.0, 12.0, 9.0], [10.0] * 7], ids=["some", "all"])
 def test_equal_samples_are_put_to_either_side(samples):
     """Values at the median would all meet a limit there; dealt to both sides they make no false word likelier."""

@@ -7,7 +7,7 @@ from math import exp
 from statistics import fmean, pstdev
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamworthy.stats_series import (
@@ -124,6 +124,7 @@ def test_a_drift_goes_on_in_a_line(values, count, expected):
 
 
 @given(SERIES)
+@settings(deadline=None)
 def test_only_the_order_of_values_counts(values):
     """Any rising change of scale leaves rho and tau; turning values or time round turns tau and leaves rho."""
     bent = [exp(value / 10) for value in values]
@@ -135,6 +136,7 @@ def test_only_the_order_of_values_counts(values):
 
 
 @given(SERIES)
+@settings(deadline=None)
 def test_chances_are_chances(values):
     """All shares lie between 0 and 1, tau and rho between -1 and 1, and the interval holds the middle."""
     interval, ordered = median_interval(values), sorted(values)

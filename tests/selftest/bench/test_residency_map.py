@@ -120,7 +120,9 @@ def test_the_whole_agrees_with_fincore(model):
     with paths[1].open("rb", buffering=0) as file:  # part of it comes back
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
         file.read(MIB + 12345)
-    said = subprocess.run(["fincore", "--json", "--bytes", *map(str, paths)], capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        ["fincore", "--json", "--bytes", *map(str, paths)], capture_output=True, text=True, check=True
+    )
     counts = [int(row["res"]) for row in json.loads(said.stdout)["fincore"]]
     assert [shard.whole.resident_bytes for shard in map_cache(paths, places).shards] == counts
 

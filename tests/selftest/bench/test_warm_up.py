@@ -49,7 +49,8 @@ def test_the_order_is_by_use(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("budget", "sizes"), [(0, []), (MIB, [MIB]), (MIB + 1, [MIB, 1]), (17 * MIB, [MIB, 16 * MIB]), (99 * MIB, [MIB, 16 * MIB, 4 * MIB])]
+    ("budget", "sizes"),
+    [(0, []), (MIB, [MIB]), (MIB + 1, [MIB, 1]), (17 * MIB, [MIB, 16 * MIB]), (99 * MIB, [MIB, 16 * MIB, 4 * MIB])],
 )
 def test_pieces_end_with_the_budget(tmp_path, budget, sizes):
     """A large tensor is cut, and the last piece too."""
