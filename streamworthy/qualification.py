@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from streamworthy.applies import check_applies, choose_tier
 from streamworthy.errors import ProbeError, UsageError
-from streamworthy.preparation import BUDGET_SECONDS, applicability, find_machine, find_subject, make_folder, make_pool
+from streamworthy.preparation import BUDGET_SECONDS, applicability, find_machine, find_subject, make_folder, make_pool, make_scratch
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.report.facts_file import learned, write_facts
 from streamworthy.report.identity import hidden_names, read_salt
@@ -89,6 +89,19 @@ class Qualification:
         if self.pool is None and self.machine and self.machine.root.live and self.tier and self.subject:
             self.pool = make_pool(self.request, self.tier, self.machine, self.subject, self.say)
         return self.pool
+
+    def lock_proof(self) -> int | None:
+        """Lock the tier's region in an engine child: VmLck in bytes; None where there is nothing to prove.
+
+        That is on a captured machine, under a limit that is too low, and for weights, whose lock is proved at the load.
+        """
+        if not (self.machine and self.machine.root.live and self.tier and self.tier.plan.lock_bytes > 0):
+            return None
+        if not self.machine.memlock.enough:
+            return None
+        from streamworthy.engine.runner import prove_lock
+
+        return prove_lock(self.tier.plan.lock_bytes, make_scratch(self.request.scratch))
 
     def _find_tier(self) -> Tier:
         assert self.machine is not None  # noqa: S101 - for the type checker: prepare sets it before

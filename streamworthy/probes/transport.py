@@ -52,11 +52,11 @@ _RAID_VENDORS = frozenset(("3ware", "AMCC", "Adaptec", "ASR", "Areca"))
 
 def probe_transport(root: Sysroot, folder: str) -> str:
     """Name the transport of the disk whose folder below sys/devices is given; BlockLeaf lists the words."""
+    if "/nvme" in folder:  # before the buses: Hyper-V hangs drives that it passes through below VMBus
+        return _nvme(root, folder)
     for pattern, word in _BY_PATH:
         if pattern.search(folder):
             return word
-    if "/nvme" in folder:
-        return _nvme(root, folder)
     if "/mmc_host/" in folder:
         return {"MMC": "emmc", "SD": "sd"}.get(_attribute(root, f"{folder}/device/type"), "unknown")
     return _scsi(root, folder) if "/target" in folder else "unknown"

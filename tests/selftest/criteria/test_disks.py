@@ -54,7 +54,8 @@ def test_ephemeral_disks_are_known_by_their_models(model, word):
 
 def test_a_slow_network_volume_is_not_called_a_spinning_disk():
     """The cause names the limit that was missed, and what usually misses it."""
-    volume = replace(VOLUME, leaves=(leaf("emulated", evidence=False, name="nvme0n1", model="Amazon Elastic Block Store"),))
+    disk = leaf("emulated", evidence=False, name="nvme0n1", model="Amazon Elastic Block Store")
+    volume = replace(VOLUME, leaves=(disk,))
     (settled,) = latency(0.000562).volumes
     (found,) = judge_transport(volume, settled, ("virtual",), 0.0003)
     assert found.word is Word.FAIL
