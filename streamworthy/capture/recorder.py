@@ -78,10 +78,11 @@ class RecordingSysroot(Sysroot):
             self.refused[name] = cause.strerror or "cannot be read"
 
     def exists(self, name: str) -> bool:
-        """Tell whether a file or folder is there, and keep that it is."""
+        """Tell whether a file or folder is there, and keep that it is; of a folder its files, as git keeps no other."""
         found = super().exists(name)
         if found:
             self._see(self.place(name))
+            self.names(name)
         return found
 
     def names(self, name: str) -> tuple[str, ...]:

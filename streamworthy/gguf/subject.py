@@ -16,6 +16,7 @@ from streamworthy.gguf.extents import probe_extents
 from streamworthy.gguf.kv_cache import measure_kv
 from streamworthy.gguf.ledger import draw_ledger
 from streamworthy.gguf.metadata import Metadata
+from streamworthy.gguf.model_check import check_model
 from streamworthy.gguf.names import engine_name
 from streamworthy.gguf.reader import scan_header
 from streamworthy.gguf.shards import list_shards
@@ -117,7 +118,8 @@ class Subject:
         for shard in self.present:
             header, faults = scan_header(Path(shard.path))
             found.append(ShardHeader(number=shard.number, name=shard.name, header=header, faults=faults))
-        return tuple(found)
+        whole = len(found) == max(self.listing.count, 1)
+        return check_model(found) if whole and self.listing.form in ("set", "plain") else tuple(found)
 
     @cached_property
     def extents(self) -> SetExtents:
@@ -182,6 +184,8 @@ class Subject:
         from streamworthy.gguf.manifest import find_manifest
 
         paths = tuple(Path(shard.path) for shard in self.present)
+        if not paths:
+            raise ProbeError(f"{self.listing.folder}: no shard is there to verify")
         say = self._say
         return verify(
             paths,

@@ -47,6 +47,7 @@ _BY_PATH = (  # first match wins
 _EMULATED = re.compile(r"QEMU|VBOX|Virtual|Elastic Block|nvme_card-pd|NVMe Accelerator")
 _LOGICAL_DRIVE = re.compile(r"LOGICAL VOLUME|PERC|RAID|^MR[0-9]", re.IGNORECASE)
 _SAS_DRIVERS = frozenset(("mpt2sas", "mpt3sas", "mpi3mr", "hpsa", "smartpqi", "isci", "megaraid_sas", "pm80xx"))
+_RAID_DRIVERS = frozenset(("aacraid", "arcmsr", "3w-9xxx", "3w-sas"))
 _RAID_VENDORS = frozenset(("3ware", "AMCC", "Adaptec", "ASR", "Areca"))
 
 
@@ -91,7 +92,7 @@ def _scsi(root: Sysroot, folder: str) -> str:
         return "sata"
     # megaraid_sas shows logical drives on channel 2 and above, drives passed through below
     logical = driver == "megaraid_sas" and re.search(r"/target[0-9]+:[2-9]:", folder)
-    if logical or _LOGICAL_DRIVE.search(model) or vendor in _RAID_VENDORS:
+    if logical or _LOGICAL_DRIVE.search(model) or vendor in _RAID_VENDORS or driver in _RAID_DRIVERS:
         return "raid"
     if driver.startswith("ufs"):
         return "ufs"

@@ -81,6 +81,12 @@ def test_seeing_is_kept_without_reading(root):
     assert root.folders == {"sys/fs/cgroup", DISK}
 
 
+def test_a_folder_that_was_seen_keeps_its_files(root):
+    """An empty folder would be lost in git, and with it the answer."""
+    assert root.exists("sys/fs/cgroup")
+    assert root.texts == {"sys/fs/cgroup/memory.max": ""}
+
+
 def test_a_loop_of_links_ends(tmp_path):
     """A link to itself is no place to follow for ever."""
     tree(tmp_path, links={"sys/a": "sys/b", "sys/b": "sys/a"})

@@ -28,6 +28,7 @@ class Case:
     says: str
     because: str
     only_hash: bool
+    engine_only: str  # why nothing but loading it tells
     given: str  # the name that the user gives; empty: the folder
     handles: int  # limit of open files for the engine and for us; 0: a usual one
 
@@ -43,7 +44,7 @@ class Case:
 
 
 def case(  # noqa: PLR0913 - a case is these things
-    family, name, change=None, *, after=None, says="", because="", only_hash=False, given="", handles=0
+    family, name, change=None, *, after=None, says="", because="", only_hash=False, engine_only="", given="", handles=0
 ):
     """Add a case."""
     key = f"{family}: {name}"
@@ -56,6 +57,7 @@ def case(  # noqa: PLR0913 - a case is these things
         says=says,
         because=because,
         only_hash=only_hash,
+        engine_only=engine_only,
         given=given,
         handles=handles,
     )

@@ -13,6 +13,8 @@ from tests.selftest.gguf.build import F16, F32, Q4_0, Tensor, build
 FIRST, SECOND, THIRD = (name_of(number) for number in (1, 2, 3))
 UNREAD_COUNT = "a wrong count in a later shard is not read by this engine, but no two shards may disagree"
 
+LUCK = "the engine takes the first of an array for the number without looking at its type"
+
 
 def rename(**names):
     """Rename shards: s1="x.gguf"."""
@@ -79,7 +81,7 @@ for number in (1, 2, 3):
                 continue
             value = {"str": "1", "arr[u16]": [number - 1], "bool": True}.get(kind, number - 1 if key == "split.no" else 3)
             case("split keys", f"{key} as {kind} in shard {number}", keyed(number, key, kind, value),
-                 says=f"{key} is of type", because=unread)  # fmt: skip
+                 says=f"{key} is of type", because=unread or LUCK * (kind == "arr[u16]"))  # fmt: skip
     case("split keys", f"split.no {number} in shard {number}", keyed(number, "split.no", "u16", number), says="split.no is")
     case("split keys", f"split.no 65535 in shard {number}", keyed(number, "split.no", "u16", 65535), says="split.no is")
     for count in (0, 1, 2, 4, 65535):

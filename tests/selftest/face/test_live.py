@@ -97,7 +97,7 @@ def test_samples_of_another_build_are_not_compared(live, scratch, saved):
         folder / "third", *QUICK, scratch, "-k", "test_load and mmap",
         f"--benchmark-storage=file://{saved}/other", "--benchmark-compare", timeout=600,
     )  # fmt: skip
-    assert "nothing is compared: saved with llama-cpp-python 0.3.36, other" in run.screen
+    assert "Nothing is compared: saved with llama-cpp-python 0.3.36, other" in run.screen
     assert "(0001_first)" not in run.screen
 
 

@@ -85,6 +85,8 @@ def test_a_multipath_nvme_drive_is_known_by_its_controllers(tmp_path, transport,
             {"vendor": "Msft", "model": "Virtual Disk"},
             "hyperv",
         ),
+        (f"{PCI}/0000:09:00.0", {"vendor": "ASR8805", "model": "LogicalDrv 0", "proc_name": "aacraid"}, "raid"),
+        (f"{PCI}/0000:09:00.0", {"vendor": "LSI", "model": "9750-4i DISK", "proc_name": "3w-sas"}, "raid"),
         ("sys/devices/pci0000:00/0000:09:00.0", {"vendor": "WHO", "model": "KNOWS"}, "unknown"),
     ],
 )
