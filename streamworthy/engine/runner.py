@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import streamworthy
 from streamworthy.engine.death import LOG_TAIL_LINES, EngineDiedError, explain_death, read_oom_counters
 from streamworthy.engine.log import clean_log, explain_refusal
+from streamworthy.engine.remedies import INSTALL
 from streamworthy.errors import EngineError, ProbeError, UsageError
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.units import format_seconds
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 HANG_SECONDS = 120.0
-INSTALL = "pip install 'llama-cpp-python>=0.3.36'"
 _LOG_BYTES = 256 * 2**10  # what a load writes, with room to spare
 _LOOK_SECONDS = 0.5
 _END_SECONDS = 60.0  # a core dump of a large process takes its time

@@ -139,7 +139,7 @@ def test_a_missing_engine_gives_the_install_line(tmp_path):
         load(engine, tmp_path / "model.gguf")
 
     assert "llama_cpp cannot be imported: ModuleNotFoundError" in raised.value.message
-    assert raised.value.fix == "pip install 'llama-cpp-python>=0.3.36'"
+    assert raised.value.fix == f"{sys.executable} -m pip install 'llama-cpp-python>=0.3.36'"
 
 
 @pytest.mark.parametrize(
