@@ -37,16 +37,17 @@ def ledger(facts: LedgerFacts, limit: Limit) -> Verdict:
         required=f"at most {format_bytes(facts.available_bytes)} ({facts.available_basis})",
         value=float(need),
         unit=BYTES.unit,
-        cause=_cause(lines, short, holds_all=holds_all) if short > 0 else "",
+        cause=_cause(lines, reserve, short, holds_all=holds_all) if short > 0 else "",
         fix=_fix(facts, holds_all=holds_all) if short > 0 else (),
         evidence=tuple(_evidence(facts, lines, reserve, need, holds_all=holds_all)),
     )
 
 
-def _cause(lines: Iterable[LedgerLine], short: int, *, holds_all: bool) -> str:
-    largest = max(lines, key=lambda line: line.size_bytes)
+def _cause(lines: Iterable[LedgerLine], reserve: int, short: int, *, holds_all: bool) -> str:
+    parts = {line.name: line.size_bytes for line in lines} | {"reserve, which the tier leaves to the system": reserve}
+    largest = max(parts, key=lambda name: parts[name])
     whole = "the whole model" if holds_all else "what every token needs"
-    return f"{whole} is {format_bytes(short)} too large; most of it: {largest.name}, {format_bytes(largest.size_bytes)}"
+    return f"{whole} is {format_bytes(short)} too large; most of it: {largest}, {format_bytes(parts[largest])}"
 
 
 def _fix(facts: LedgerFacts, *, holds_all: bool) -> tuple[str, ...]:

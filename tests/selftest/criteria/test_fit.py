@@ -76,6 +76,13 @@ def test_a_tier_that_holds_all_weights_counts_the_bank():
     assert fit.ledger(replace(FACTS, available_bytes=56 * GIB), HOLDING).word is Word.PASS
 
 
+def test_a_reserve_that_is_most_of_the_need_is_named():
+    """On a small machine it is not the model that is too large."""
+    found = fit.ledger(FACTS, streaming(11))
+    told = "what every token needs is 1.0 GiB too large; most of it: reserve, which the tier leaves to the system, 11.0 GiB"
+    assert found.cause == told
+
+
 def test_a_control_group_that_limits_is_in_the_remedy():
     """In a container the limit is what can be raised."""
     found = fit.ledger(replace(FACTS, available_bytes=GIB, available_basis="control group /a"), streaming())
