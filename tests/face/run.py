@@ -72,6 +72,9 @@ def _say(config, line):
         return
     with capture.global_and_fixture_disabled() if capture else nullcontext():
         terminal.ensure_newline()
+        if terminal.isatty:  # "collecting ..." stands there without a newline
+            terminal.rewrite(line, erase=True)
+            line = ""
         terminal.write_line(line)
 
 
