@@ -60,7 +60,8 @@ def advice_lines(outcomes: Mapping[str, Outcome]) -> Iterator[str]:
     waived = [(gate, outcome) for gate, outcome in outcomes.items() if outcome.verdict.word is Word.WAIVED]
     if advised or waived:
         yield ""
-    yield from (f"waived  {first_line(gate, outcome)}" for gate, outcome in waived)
+    for gate, outcome in waived:
+        yield f"waived  {gate}: {outcome.verdict.cause} (measured {outcome.verdict.measured})"
     for gate, outcome in advised:
         yield f"advice  {first_line(gate, outcome)}"
         if outcome.verdict.cause:

@@ -84,7 +84,7 @@ def test_the_table_has_one_line_a_gate():
 def test_waived_gates_say_by_what_reason():
     """A waiver's reason and owner are read where the verdict is."""
     waived = outcome(verdict(Word.WAIVED, measured="3 GiB", required="at most 1", cause="lab host (owner ada)"))
-    assert list(advice_lines({"m.s": waived})) == ["", "waived  m.s: waived: lab host (owner ada) (measured 3 GiB)"]
+    assert list(advice_lines({"m.s": waived})) == ["", "waived  m.s: lab host (owner ada) (measured 3 GiB)"]
 
 
 def test_advice_names_cause_and_first_fix():
