@@ -229,7 +229,7 @@ for name in ("block_count", "embedding_length", "context_length", "feed_forward_
         case("hyperparameters", f"{name} {value}", keyed(1, key, "u32", value), says=f"{name}|compute buffers|layers have no tensors",
              because=LEDGER if name == "feed_forward_length" and value >= 2**31 else "")  # fmt: skip
     case("hyperparameters", f"{name} as text", keyed(1, key, "str", "4"), says=name)
-    case("hyperparameters", f"{name} as u64", keyed(1, key, "u64", 4), says=name)
+    case("hyperparameters", f"{name} as u64", keyed(1, key, "u64", 4), says=f"{name}|layers have no tensors")
 
 case("bytes", "one bit of a weight", after=edit(2, lambda header, raw: _flip(raw, header.need_bytes - 9)))
 case("bytes", "a megabyte's worth of zeros in the data", after=edit(2, lambda header, raw: _zero(raw, header)))

@@ -24,6 +24,7 @@ from tests.selftest.differential.case import CASES, Case
 from tests.selftest.differential.engine_cases import FAILED, REFUSED, RUNS
 from tests.selftest.differential.gates import judge, judge_content, word_of
 from tests.selftest.differential.model import make_set
+from tests.selftest.differential.random_cases import random_cases
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = Path(__file__).with_name("engine_cases.py")
@@ -160,8 +161,12 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m tests.selftest.differential.table", description=__doc__)
     parser.add_argument("--all", action="store_true", help="print every case, not only disagreements")
     parser.add_argument("--only", default="", help="cases whose name holds this pattern")
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="instead: so many random changes of headers")
+    parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     cases = [case for name, case in CASES.items() if re.search(arguments.only, name)]
+    if arguments.random:
+        cases = list(random_cases(arguments.random, arguments.seed))
     with tempfile.TemporaryDirectory(prefix="differential-") as folder:
         return 1 if print_table(run_all(Path(folder), cases), everything=arguments.all) else 0
 
