@@ -31,6 +31,7 @@ def keys(number, count=3, tensors=9, **kinds):
 # an architecture that nobody knows: nothing is expected of its tensors but that they fit together
 OWN = [
     ("general.architecture", "str", "toy"),
+    ("tokenizer.ggml.model", "str", "no_vocab"),
     ("toy.block_count", "u32", 3),
     ("toy.embedding_length", "u32", 32),
     ("toy.context_length", "u32", 64),
