@@ -118,7 +118,9 @@ def _too_many(count: int, files: OpenFiles) -> Verdict:
         unit="count",
         cause=f"the engine keeps all {count} shards open while it loads, and stops with 'Too many open files'",
         fix=(
-            f"ulimit -n {need}" if raised else f"raise 'nofile' to {need} in /etc/security/limits.conf and log in again",
+            f"ulimit -n {need}"
+            if raised
+            else f"raise 'nofile' to {need} in /etc/security/limits.conf and log in again",
             f"for a service: LimitNOFILE={need}",
         ),
     )

@@ -77,7 +77,9 @@ def _place(one: _Held) -> int:
 def _check_type(one: _Held) -> Iterable[GgufFault]:
     tensor = one.tensor
     if not _NAME.fullmatch(tensor.name):
-        yield _fault("name of a tensor", repr(tensor.name), "letters, digits, points and lines", _place(one), "damaged here?")
+        yield _fault(
+            "name of a tensor", repr(tensor.name), "letters, digits, points and lines", _place(one), "damaged here?"
+        )
     item = f"type of tensor '{tensor.name}'"
     rows = tensor.elements // tensor.dims[0] if tensor.dims[0] else 0
     if rows <= 1 and len(tensor.dims) == 1:
@@ -105,15 +107,21 @@ def _check_shapes(metadata: Metadata, held: Sequence[_Held], faults: Mapping[int
             found = tensor.dims[place] if place < len(tensor.dims) else 1
             if found != size:
                 shown = " x ".join(map(str, tensor.dims))
-                fault = _fault(f"shape of tensor '{tensor.name}'", shown, f"{size} ({key}) as number {place + 1}", _place(one))
+                fault = _fault(
+                    f"shape of tensor '{tensor.name}'", shown, f"{size} ({key}) as number {place + 1}", _place(one)
+                )
                 faults[one.entry.number].append(fault)
         if tensor.elements != _product(tensor.dims[: shapes.most_dims(tensor.name)]):
             shown = " x ".join(map(str, tensor.dims))
-            fault = _fault(f"shape of tensor '{tensor.name}'", shown, f"{shapes.most_dims(tensor.name)} dimensions", _place(one))
+            fault = _fault(
+                f"shape of tensor '{tensor.name}'", shown, f"{shapes.most_dims(tensor.name)} dimensions", _place(one)
+            )
             faults[one.entry.number].append(fault)
     for name in ("token_embd.weight", "output_norm.weight"):
         if name not in names:
-            faults[held[0].entry.number if held else min(faults)].append(_fault(f"tensor '{name}'", "nothing", "the tensor"))
+            faults[held[0].entry.number if held else min(faults)].append(
+                _fault(f"tensor '{name}'", "nothing", "the tensor")
+            )
 
 
 def _product(dims: Iterable[int]) -> int:
@@ -147,7 +155,9 @@ def _check_layers(metadata: Metadata, held: Sequence[_Held], faults: Mapping[int
             _compare(layer, names, like, faults)
 
 
-def _compare(layer: int, names: Mapping[str, _Held], like: frozenset[str], faults: Mapping[int, list[GgufFault]]) -> None:
+def _compare(
+    layer: int, names: Mapping[str, _Held], like: frozenset[str], faults: Mapping[int, list[GgufFault]]
+) -> None:
     lacking, more = like - names.keys(), names.keys() - like
     renamed = len(lacking) == len(more) <= _MOST_RENAMED
     if not (renamed or len(lacking) + len(more) == 1):
@@ -157,4 +167,6 @@ def _compare(layer: int, names: Mapping[str, _Held], like: frozenset[str], fault
         faults[near].append(_fault(f"tensor 'blk.{layer}.{part}'", "nothing", "the tensor, as in the other layers"))
     for part in more:
         one = names[part]
-        faults[one.entry.number].append(_fault(f"tensor '{one.tensor.name}'", "this tensor", "none, as in the other layers"))
+        faults[one.entry.number].append(
+            _fault(f"tensor '{one.tensor.name}'", "this tensor", "none, as in the other layers")
+        )

@@ -140,9 +140,7 @@ def _find_value_faults(metadata: Metadata) -> Iterable[GgufFault]:
 
 
 def _fault(item: str, found: str, expected: str) -> GgufFault:
-    return GgufFault(
-        kind="model", offset_bytes=None, item=item, found=found, expected=expected, cause="", fix=_OTHER
-    )
+    return GgufFault(kind="model", offset_bytes=None, item=item, found=found, expected=expected, cause="", fix=_OTHER)
 
 
 def expected_shapes(metadata: Metadata) -> Shapes:

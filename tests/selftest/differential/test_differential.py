@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tests.selftest.differential.case import CASES
+from tests.selftest.differential.cases import CASES
 from tests.selftest.differential.table import run_all
 from tests.selftest.gguf.test_kv_cache_engine import needs_engine
 

@@ -6,6 +6,7 @@ import dis
 import os
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from types import CodeType
 
@@ -14,6 +15,7 @@ from tests.selftest.fuzz.gguf_target import run_header
 from tests.selftest.fuzz.targets import CORPUS
 from tests.selftest.gguf.build import build
 
+show = print  # what this program is for
 MODULES = (reader, cursor, tensor_table, strangers)
 _ALWAYS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE", "SEND", "JUMP")
 
@@ -93,7 +95,7 @@ def watch_corpus():
     """Run the whole corpus, in memory and as files, and give what was reached."""
     branches = Branches(MODULES)
     for path in sorted((CORPUS / "header").iterdir()):
-        branches.watch(lambda raw=path.read_bytes(): run_header(raw))
+        branches.watch(partial(run_header, path.read_bytes()))
     _watch_files(branches)
     return branches
 
@@ -135,6 +137,6 @@ def print_branches():
     """Print the share of branches that the corpus reaches, and what it does not reach."""
     branches = watch_corpus()
     taken, ways = branches.reached()
-    print(f"branches of the reader reached by the corpus: {taken} of {ways} ({taken / ways:.0%})")
+    show(f"branches of the reader reached by the corpus: {taken} of {ways} ({taken / ways:.0%})")
     for line in branches.missed():
-        print(f"  one way only: {line}")
+        show(f"  one way only: {line}")

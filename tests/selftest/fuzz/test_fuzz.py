@@ -6,10 +6,13 @@ from contextlib import suppress
 
 import pytest
 
-from streamworthy.errors import ParseError
+from streamworthy.errors import ParseError, ProbeError, UsageError
 from streamworthy.gguf.reader import scan_header
+from streamworthy.probes.cpu import probe_architecture
 from streamworthy.probes.mountinfo import parse_mountinfo
 from streamworthy.probes.swap import parse_swappiness, parse_swaps
+from streamworthy.probes.sysroot import Sysroot
+from streamworthy.probes.volumes import probe_captured_model
 from tests.selftest.fuzz.branches import watch_corpus
 from tests.selftest.fuzz.run import run
 from tests.selftest.fuzz.targets import CORPUS, load_targets
@@ -29,7 +32,7 @@ def test_the_corpus_is_small_and_has_seeds_for_every_target(tmp_path):
 def test_every_input_that_was_ever_interesting_is_read_or_refused(tmp_path):
     """Past findings stand in the corpus: each raises at most what its target says."""
     for target in load_targets(tmp_path).values():
-        for seed in target.seeds if target.name != "machine" else ():
+        for seed in target.seeds if not target.name.startswith("machine") else ():
             with suppress(*target.expected):
                 target.run(seed)
 
@@ -75,3 +78,34 @@ def test_only_a_newline_ends_a_line_of_a_kernel_file():
     swaps = "Filename Type Size Used Priority\n/a\x0bb file 1024 0 -2\n"
     assert [one.path for one in parse_swaps(swaps)] == ["/a\x0bb"]
     assert parse_swappiness("60\x1c\n") == 60
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("unreadable = 3", "[[unreadable]]"),
+        ("unreadable = ['proc/swaps']", "[[unreadable]]"),
+        ("uname = 'x86_64'", "[uname]"),
+        ("uname = { machine = 'x86_64' }\n[model]\npath = '/m'\nshards = ['a']", "[model] shards"),
+    ],
+)
+def test_a_captured_machine_s_answers_are_checked_for_their_kind(tmp_path, text, place):
+    """machine.toml is written by hand too: what is of another kind is named, with its place."""
+    (tmp_path / "machine.toml").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        _ask_all(tmp_path)
+    assert place in caught.value.message
+
+
+def _ask_all(folder):
+    probe_architecture(Sysroot(folder))
+    probe_captured_model(Sysroot(folder))
+
+
+def test_a_nul_in_a_kernel_text_is_no_path(tmp_path):
+    """The system refuses it with an error of its own kind."""
+    (tmp_path / "machine.toml").write_text("")
+    root = Sysroot(tmp_path)
+    for ask in (root.read_text, root.read_optional, root.names, root.exists):
+        with pytest.raises(ProbeError, match="a NUL in a path"):
+            ask("sys/\0")

@@ -76,31 +76,32 @@ def test_layers_that_differ_by_design_are_no_fault(tmp_path, architecture):
 FAULTS = {
     "router in F64": (typed("blk.1.ffn_gate_inp", 28, 1, 8), "type of tensor 'blk.1.ffn_gate_inp.weight': found F64"),
     "weights as Q8_1": (typed("blk.1.attn_k.", 9, 32, 36), "type of tensor 'blk.1.attn_k.weight': found Q8_1"),
-    "norm in F16": (typed("blk.1.ffn_norm", F16, 1, 2), "type of tensor 'blk.1.ffn_norm.weight': found F16, expected F32"),
+    "norm in F16": (typed("blk.1.ffn_norm", F16, 1, 2), "type of tensor 'blk.1.ffn_norm.weight': found F16"),
     "a type of key": (keyed("block_count", "u64", 3), "qwen3moe.block_count: found type u64, expected type u32"),
     "no context": (without("context_length"), "qwen3moe.context_length: found nothing"),
     "text for a number": (keyed("expert_count", "str", "4"), "qwen3moe.expert_count: found type str"),
     "no heads": (keyed("attention.head_count", "u32", 0), "qwen3moe.attention.head_count: found 0"),
-    "heads that do not divide": (keyed("attention.head_count_kv", "u32", 3), "found 3, expected a divisor of its 4 heads"),
+    "heads that do not divide": (keyed("attention.head_count_kv", "u32", 3), "expected a divisor of its 4 heads"),
     "too many experts": (keyed("expert_count", "u32", 513), "qwen3moe.expert_count: found 513, expected at most 512"),
     "more experts used than there are": (keyed("expert_used_count", "u32", 5), "found 5, expected 1 to 4"),
     "no experts used": (keyed("expert_used_count", "u32", 0), "found 0, expected 1 to 4"),
     "width": (keyed("embedding_length", "u32", 96), "shape of tensor 'token_embd.weight': found 64 x 96, expected 96"),
     "no width": (keyed("embedding_length", "u32", 0), "qwen3moe.embedding_length: found 0, expected at least 1"),
-    "key length": (keyed("attention.key_length", "u32", 64), "expected 256 (attention.head_count x attention.key_length)"),
+    "key length": (keyed("attention.key_length", "u32", 64), "256 (attention.head_count x attention.key_length)"),
     "vocabulary": (keyed("vocab_size", "u32", 95), "found 64 x 96, expected 95 (vocab_size)"),
     "width of experts": (keyed("expert_feed_forward_length", "u32", 32), "expected 32 (expert_feed_forward_length)"),
-    "an axis too many": (
-        changed("blk.1.attn_v.", dims=(64, 64, 1, 1), type_id=F32, data=bytes(4 * 64 * 64)), None
-    ),
     "split in three axes": (changed("blk.1.attn_v.", dims=(64, 32, 2)), "shape of tensor 'blk.1.attn_v.weight'"),
-    "a lost tensor": (lambda whole: whole.tensors.pop(whole.index("blk.1.attn_k.")), "tensor 'blk.1.attn_k.weight': found nothing"),
+    "a lost tensor": (lambda whole: whole.tensors.pop(whole.index("1.attn_k")), "'blk.1.attn_k.weight': found nothing"),
     "no embedding": (lambda whole: whole.tensors.pop(0), "tensor 'token_embd.weight': found nothing"),
-    "a stray tensor": (lambda whole: whole.tensors.append(Tensor("blk.1.odd.weight")), "'blk.1.odd.weight': found this tensor"),
-    "a stray layer": (lambda whole: whole.tensors.append(Tensor("blk.9.odd.weight")), "found layer 9, expected a layer below 3"),
+    "a stray tensor": (lambda whole: _add(whole, "blk.1.odd.weight"), "'blk.1.odd.weight': found this tensor"),
+    "a stray layer": (lambda whole: _add(whole, "blk.9.odd.weight"), "found layer 9, expected a layer below 3"),
     "data at an odd place": (lambda whole: _align(whole, 1), "begin of the data"),
     "no architecture": (lambda whole: whole.drop_key("general.architecture"), "general.architecture: found nothing"),
 }  # fmt: skip
+
+
+def _add(whole, name):
+    whole.tensors.append(Tensor(name))
 
 
 def _align(whole, value):
@@ -116,10 +117,12 @@ def test_one_change_is_found(lines, case):
     """The line names the tensor or key, what was found and what was expected."""
     change, line = FAULTS[case]
     found = lines(change)
-    if line is None:
-        assert found == []
-    else:
-        assert any(line in one for one in found), found
+    assert any(line in one for one in found), found
+
+
+def test_axes_of_length_one_are_none(lines):
+    """The engine counts them so."""
+    assert lines(changed("blk.1.attn_v.", dims=(64, 64, 1, 1), type_id=F32, data=bytes(4 * 64 * 64))) == []
 
 
 def test_a_model_in_parts_is_not_judged_as_a_whole(tmp_path):
@@ -135,6 +138,7 @@ def test_a_model_in_parts_is_not_judged_as_a_whole(tmp_path):
 
 def test_unknown_architectures_are_asked_for_types_only(lines):
     """Shapes of a newer architecture are the engine's business."""
+
     def rename(whole):
         whole.keys = [(name.replace("qwen3moe", "newer"), kind, "newer" if value == "qwen3moe" else value)
                       for name, kind, value in whole.keys]  # fmt: skip
@@ -146,6 +150,7 @@ def test_unknown_architectures_are_asked_for_types_only(lines):
 
 def test_integers_of_a_table_are_data(lines):
     """A table from tokens to experts is looked up, not multiplied."""
+
     def add(whole):
         for layer in range(3):
             whole.tensors.append(Tensor(f"blk.{layer}.ffn_gate_tid2eid.weight", (2, 96), 26, bytes(768)))

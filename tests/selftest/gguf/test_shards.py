@@ -244,5 +244,5 @@ def test_what_is_no_file_is_not_opened(tmp_path, make):
     """Opening a pipe would wait for ever; a folder cannot be read."""
     (tmp_path / "m-00001-of-00002.gguf").write_bytes(b"x")
     make(tmp_path / "m-00002-of-00002.gguf")
-    with pytest.raises(ProbeError, match="m-00002-of-00002.gguf: found (a folder|no regular file), expected a shard"):
+    with pytest.raises(ProbeError, match=r"m-00002-of-00002\.gguf: found (a folder|no regular file), expected a shard"):
         list_shards(tmp_path / "m-00001-of-00002.gguf")
