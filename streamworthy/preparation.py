@@ -36,18 +36,27 @@ def scratch_folder(scratch: Path | None) -> Path:
 def make_scratch(scratch: Path | None) -> Path:
     """Give the scratch folder, made if it is not there."""
     folder = scratch_folder(scratch)
-    make_folder(folder)
+    make_folder(folder, option="--scratch")
     return folder
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder that a report or the scratch files go to, and check that it can be written."""
+def make_folder(folder: Path, *, option: str) -> None:
+    """Make a folder that a report or the scratch files go to, and check that it can be written.
+
+    ``option`` is what the user can name another folder with.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise UsageError(f"{folder}: found a file, expected a folder", fix=f"{option} FOLDER") from error
     except OSError as error:
-        raise UsageError(f"{folder}: cannot be made: {error.strerror}", fix="name a folder you can write to") from error
+        raise UsageError(
+            f"{folder}: cannot be made: {error.strerror}", fix=f"{option} FOLDER, one that you can write to"
+        ) from error
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"{folder}: found no permission to write, expected it", fix=f"chmod u+rwx {folder}")
+        raise UsageError(
+            f"{folder}: found no permission to write, expected it", fix=f"{option} FOLDER, one that you can write to"
+        )
 
 
 def find_subject(request: Request, *, live: bool, say: Callable[[str], None]) -> Subject | None:
@@ -75,7 +84,7 @@ def make_sample(request: Request, say: Callable[[str], None]) -> Path:
             fix="--sample-size 1.4GB",
         ) from error
     folder = make_scratch(request.scratch) / "sample"
-    make_folder(folder)
+    make_folder(folder, option="--scratch")
     told: list[int] = []
 
     def progress(done: int, total: int) -> None:

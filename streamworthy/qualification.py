@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from streamworthy.applies import check_applies, choose_tier
 from streamworthy.errors import ProbeError, UsageError
-from streamworthy.preparation import BUDGET_SECONDS, applicability, find_machine, find_subject, make_folder, make_pool, make_scratch
+from streamworthy.preparation import BUDGET_SECONDS, applicability, find_machine, find_subject, make_pool, make_scratch
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.report.facts_file import learned, write_facts
 from streamworthy.report.identity import hidden_names, read_salt
@@ -74,8 +74,7 @@ class Qualification:
         self.asked = asked
         request = self.request
         root = Sysroot(request.sysroot or Path("/"))
-        if request.report is not None:
-            make_folder(request.report)
+        self.machine = find_machine(root, None)  # a run that cannot begin still says where
         self.waivers = load_waivers(request.waivers, self.started.date()) if request.waivers else NO_WAIVERS
         self.subject = find_subject(request, live=root.live, say=self.say)
         self.machine = find_machine(root, self.subject)
@@ -169,9 +168,9 @@ class Qualification:
     @property
     def scope(self) -> str:
         """Say what the verdict covers, and what keeps it from being whole."""
-        tier = self.tier.name if self.tier else "no tier"
+        tier = f"tier {self.tier.name}" if self.tier else "no tier"
         model = self.subject.name if self.subject else "no model"
-        parts = [f"{model} on {self.shown_host}, tier {tier}, depth {self.request.depth}"]
+        parts = [f"{model} on {self.shown_host}, {tier}, depth {self.request.depth}"]
         if self.request.sysroot is not None:
             parts.append("a captured machine")
         elif self.request.model is None:

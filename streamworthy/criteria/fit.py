@@ -23,7 +23,8 @@ def ledger(facts: LedgerFacts, limit: Limit) -> Verdict:
     """
     if facts.partial:
         return unknown(
-            "shards are missing or broken, so the sizes of the weights are not known", "see the gate shards.complete"
+            "shards are missing or broken, so the sizes of the weights are not known",
+            "see the gates shards.complete and shards.headers",
         )
     holds_all = bool(limit.values["weights_in_memory"])
     reserve = int(limit.values["reserve"])

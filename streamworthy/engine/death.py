@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamworthy.engine.log import clean_log
+from streamworthy.engine.remedies import REBUILD
 from streamworthy.errors import EngineError, ProbeError
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 LOG_TAIL_LINES = 12
 _OOM_KILL = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
-_REBUILD = "pip install --force-reinstall --no-cache-dir --no-binary llama-cpp-python 'llama-cpp-python>=0.3.36'"
 
 
 class EngineDiedError(EngineError):
@@ -102,7 +102,7 @@ def _explain_kill(before: OomCounters, after: OomCounters) -> tuple[str, str]:
 def _explain_signal(number: int, lines: list[str]) -> tuple[str, str]:
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
     if number == signal.SIGILL:
-        return f"{name}: illegal instruction, the engine was built for another CPU", _REBUILD
+        return f"{name}: illegal instruction, the engine was built for another CPU", REBUILD
     if number == signal.SIGBUS:
         return f"{name}: a mapped shard shrank or its device failed to read", "sha256sum -c SHA256SUMS; dmesg | tail"
     if number == signal.SIGABRT:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from streamworthy.engine.remedies import UPGRADE
+
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _PREFIX = re.compile(r"^\d+\.\d\d\.\d\d\d\.\d\d\d [A-Z] ")
 _SIZE = r"=\s*(\d+[.,]\d+) MiB"
@@ -28,7 +30,6 @@ _UBATCH = re.compile(r"n_ubatch\s*= (\d+)")
 _LOCK_FAILED = re.compile(r"failed to mlock .*")
 _DIRECT_IO = re.compile(r"direct I/O is enabled, disabling mmap")
 
-_REBUILD = "pip install --upgrade 'llama-cpp-python>=0.3.36'"
 _FETCH = "fetch the shard again: sha256sum -c SHA256SUMS tells which"
 _LESS = "set repack = false in the tier's [engine] table, or give the machine more memory"
 # pattern, what it means, what to do; the first that matches counts, so the most telling come first
@@ -47,11 +48,11 @@ _REFUSALS: tuple[tuple[str, str, str], ...] = (
     (r"corrupted model: \d+ tensors expected", "tensors are missing", _FETCH),
     (r"invalid magic characters", "a shard is not a GGUF file", _FETCH),
     (r"mismatch between the host and model endianness", "the model is big-endian", "fetch the little-endian files"),
-    (r"GGUFv1 is no longer supported|only supports up to version", "this GGUF version is not supported", _REBUILD),
+    (r"GGUFv1 is no longer supported|only supports up to version", "this GGUF version is not supported", UPGRADE),
     (r"duplicate(d)? (tensor|key)|tensor '.*' is duplicated", "a header names something twice", _FETCH),
-    (r"unknown model architecture", "the engine does not know this architecture", _REBUILD),
-    (r"has wrong shape; expected|wrong number of tensors", "the engine is too old for this model", _REBUILD),
-    (r"has invalid ggml type", "the quantisation is unknown to this engine", _REBUILD),
+    (r"unknown model architecture", "the engine does not know this architecture", UPGRADE),
+    (r"has wrong shape; expected|wrong number of tensors", "the engine is too old for this model", UPGRADE),
+    (r"has invalid ggml type", "the quantisation is unknown to this engine", UPGRADE),
     (r"found tensors with invalid data", "weights are not finite numbers", _FETCH),
     (r"has offset \d+, expected \d+|alignment \d+ is not a power|must be of type u32", "a header is damaged", _FETCH),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import select
@@ -11,11 +12,12 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import streamworthy
 from streamworthy.engine.death import LOG_TAIL_LINES, EngineDiedError, explain_death, read_oom_counters
 from streamworthy.engine.log import clean_log, explain_refusal
+from streamworthy.engine.remedies import INSTALL
 from streamworthy.errors import EngineError, ProbeError, UsageError
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.units import format_seconds
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 HANG_SECONDS = 120.0
-INSTALL = "pip install 'llama-cpp-python>=0.3.36'"
+_LOG_BYTES = 256 * 2**10  # what a load writes, with room to spare
 _LOOK_SECONDS = 0.5
 _END_SECONDS = 60.0  # a core dump of a large process takes its time
 _COMMAND = (sys.executable, "-P", "-m", "streamworthy.engine.child")
@@ -41,14 +43,7 @@ class Engine:
         """Start the process; raises UsageError when the scratch folder cannot be written."""
         self._root = Sysroot()
         self._hang_seconds = hang_seconds
-        try:
-            # it has no name, so that even SIGKILL leaves nothing behind
-            self._log = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - closed by close()
-        except OSError as error:
-            raise UsageError(
-                f"{scratch}: scratch folder: cannot write there: {error.strerror}",
-                fix=f"mkdir -p '{scratch}' && chmod u+rwx '{scratch}'",
-            ) from error
+        self._log = _open_log(scratch)
         self._oom = read_oom_counters(self._root)
         self.started = time.monotonic()
         try:
@@ -180,6 +175,30 @@ def _environment() -> dict[str, str]:
     library = str(Path(streamworthy.__file__).parents[1])
     path = os.pathsep.join(filter(None, (library, os.environ.get("PYTHONPATH", ""))))
     return os.environ | {"PYTHONPATH": path, "GGML_NO_BACKTRACE": "1", "PYTHONUNBUFFERED": "1"}
+
+
+def _open_log(scratch: Path) -> IO[bytes]:
+    """Open a log without a name, so that even SIGKILL leaves nothing behind; UsageError when it cannot be written."""
+    try:
+        log = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - closed by Engine.close()
+        try:
+            _try_to_write(log.fileno())
+        except OSError:
+            log.close()
+            raise
+    except OSError as error:
+        raise UsageError(
+            f"{scratch}: scratch folder: cannot write there: {error.strerror}",
+            fix=f"df -h '{scratch}'; ls -ld '{scratch}'\nor name another folder: --scratch FOLDER",
+        ) from error
+    return log
+
+
+def _try_to_write(log: int) -> None:
+    """Raise OSError where a log would end early: it would prove nothing, and the engine's build would be blamed."""
+    if os.pwrite(log, bytes(_LOG_BYTES), 0) < _LOG_BYTES:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    os.truncate(log, 0)
 
 
 def prove_lock(size: int, scratch: Path) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from streamworthy.engine.remedies import UPGRADE
 from streamworthy.errors import EngineError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _load_wishes(
         }
     name = f"LLAMA_LOAD_MODE_{_LOAD_MODES[plan.mmap, lock]}"
     if name not in constants:
-        raise EngineError(f"engine: this build has no {name}, expected it beside the field load_mode", fix=_FIX)
+        raise EngineError(f"engine: this build has no {name}, expected it beside the field load_mode", fix=UPGRADE)
     return {"mmap and mlock": ({"load_mode": constants[name]}, "load_mode")}
 
 
@@ -70,8 +71,5 @@ def context_assignments(plan: EnginePlan, threads: int, fields: Collection[str])
 def _fulfil(wishes: Mapping[str, tuple[dict[str, Any], str]], fields: Collection[str]) -> dict[str, Any]:
     for wish, (values, names) in wishes.items():
         if not set(values) <= set(fields):
-            raise EngineError(f"engine: this build cannot be asked for {wish}: it has no field {names}", fix=_FIX)
+            raise EngineError(f"engine: this build cannot be asked for {wish}: it has no field {names}", fix=UPGRADE)
     return {name: value for values, _ in wishes.values() for name, value in values.items()}
-
-
-_FIX = "pip install --upgrade 'llama-cpp-python>=0.3.36'"

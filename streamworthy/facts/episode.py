@@ -51,6 +51,8 @@ class EngineBuild:
     version: str  # "0.3.36"
     commit: str  # of llama.cpp, "" when the build does not tell
     flags: str  # "native", "portable" or "unknown"
+    cmake_args: str  # as the engine was configured, "" when the build does not tell
+    compiler: str  # "" when the build does not tell
     features: str  # what llama_print_system_info says
 
 

@@ -113,7 +113,7 @@ def read_attention(metadata: Metadata) -> AttentionShape:
         return _read_hybrid(metadata)
     raise ProbeError(
         f"{metadata.name}: the memory of past tokens of architecture '{architecture}' is not known to this suite",
-        fix="pip install --upgrade streamworthy",
+        fix="git pull    # in this suite's folder, for a version that knows it",
     )
 
 

@@ -131,7 +131,7 @@ def _read_version(cursor: Cursor) -> int:
             str(version),
             "2 or 3",
             cause="made for a newer engine than this suite knows, or damaged?",
-            fix=("pip install --upgrade streamworthy", *_AGAIN),
+            fix=("git pull    # in this suite's folder, for a version that knows it", *_AGAIN),
         )
     cursor.position += 4
     return int(version)

@@ -32,9 +32,16 @@ _Groups = dict[tuple[str, int], list[ShardName]]
 def list_shards(path: Path) -> ShardListing:
     """List the set that a path names. UsageError when the path is no model, ProbeError when it cannot be read."""
     given = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the links whose names count
-    if given.is_dir():
+    try:
+        is_folder, is_there = given.is_dir(), given.is_symlink() or given.exists()
+    except OSError as error:
+        raise ProbeError(
+            f"model: {path}: cannot be reached: {error.strerror}",
+            fix=f'look at the permissions of its folders: namei -l "{given}"',
+        ) from error
+    if is_folder:
         return _list_folder(given)
-    if not given.is_symlink() and not given.exists():
+    if not is_there:
         raise UsageError(f"model: {path}: not found", fix=_suggest(given))
     if is_blob(given.name):
         raise UsageError(

@@ -89,5 +89,7 @@ def explain_unknown_type(type_id: int) -> tuple[str, tuple[str, ...]]:
     if FORK_TYPES_FROM <= type_id < 500:  # noqa: PLR2004 - ids of forks seen so far are below 400
         return "made for a fork such as ik_llama.cpp?", ("use that engine, or take a quantisation for llama.cpp",)
     if max(TENSOR_TYPES) < type_id < FORK_TYPES_FROM:
-        return "made for a newer llama.cpp than this suite knows?", ("pip install --upgrade streamworthy",)
+        return "made for a newer llama.cpp than this suite knows?", (
+            "git pull    # in this suite's folder, for a version that knows it",
+        )
     return "the file is damaged here?", ("download the file again",)

@@ -46,19 +46,21 @@ def summary_lines(outcomes: Mapping[str, Outcome]) -> Iterator[str]:
     """Write the table of all gates, in the order they were asked: word, gate, measured, required."""
     rows = [("", "gate", "measured", "required")]
     rows += [
-        (str(outcome.verdict.word), gate, _cell(_measured(outcome)), _cell(outcome.verdict.required))
+        (str(outcome.verdict.word), gate, _measured(outcome), _cell(outcome.verdict.required))
         for gate, outcome in outcomes.items()
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    widths = [max(len(_cell(row[column])) for row in rows) for column in range(4)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def advice_lines(outcomes: Mapping[str, Outcome]) -> Iterator[str]:
-    """Write what is advised, each with its cause and its first fix."""
+    """Write what is waived, with the waiver's reason, and what is advised, each with its cause and its first fix."""
     advised = [(gate, outcome) for gate, outcome in outcomes.items() if outcome.verdict.word is Word.ADVICE]
-    if advised:
+    waived = [(gate, outcome) for gate, outcome in outcomes.items() if outcome.verdict.word is Word.WAIVED]
+    if advised or waived:
         yield ""
+    yield from (f"waived  {first_line(gate, outcome)}" for gate, outcome in waived)
     for gate, outcome in advised:
         yield f"advice  {first_line(gate, outcome)}"
         if outcome.verdict.cause:
@@ -75,10 +77,11 @@ def closing_line(closing: Closing, scope: str, outcomes: Mapping[str, Outcome]) 
 
 def _measured(outcome: Outcome) -> str:
     found = outcome.verdict
-    if found.word is Word.NOT_APPLICABLE:
+    if found.word is Word.NOT_APPLICABLE:  # nothing stands behind it, and its reason nowhere else
         return found.cause if found.measured == "-" else f"{found.measured}: {found.cause}"
-    return found.cause if found.word is Word.ERROR and found.measured == "unknown" else found.measured
+    return _cell(found.cause if found.word is Word.ERROR and found.measured == "unknown" else found.measured)
 
 
 def _cell(text: str) -> str:
+    text = text.partition("\n")[0]
     return text if len(text) <= _WIDEST_CELL else f"{text[: _WIDEST_CELL - 3]}..."

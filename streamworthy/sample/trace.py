@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamworthy.engine.remedies import INSTALL
 from streamworthy.errors import EngineError
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def trace_routing(model_path: Path, tokens: Sequence[int], *, threads: int = 1) 
     try:
         import llama_cpp
     except ImportError as error:
-        raise EngineError(f"llama_cpp: {error}", fix="pip install 'streamworthy[engine]'") from error
+        raise EngineError(f"llama_cpp: {error}", fix=INSTALL) from error
     seen: dict[int, list[tuple[int, ...]]] = {}
     _silence(llama_cpp)
     with _model(llama_cpp, model_path) as model:

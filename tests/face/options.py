@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from streamworthy import front_door
+from streamworthy.errors import UsageError
 from streamworthy.front_door import qualifying
+from streamworthy.preparation import make_folder
 from streamworthy.qualification import Request
+
+_WITH_VALUE = ("model", "tier", "sha256", "waivers", "report", "sysroot", "scratch", "sample_size")
 
 
 def pytest_addoption(parser, pluginmanager):
@@ -33,10 +37,29 @@ def pytest_configure(config):
             raise pytest.UsageError(f"{name}: not possible in a qualification: gates are measured one at a time")
     if not config.pluginmanager.hasplugin("benchmark"):
         raise pytest.UsageError("-p no:benchmark: not possible in a qualification: samples are recorded with it")
+    _refuse_empty(config)
     config.option.benchmark_quiet = not config.getoption("benchmark_compare")
     config.option.reportchars = ""  # the table says it all, and the verdict is to be the last thing read
-    if config.getoption("report"):
-        config.option.xmlpath = str(Path(config.getoption("report")) / "junit.xml")
+    if config.getoption("report") and not config.option.collectonly:
+        config.option.xmlpath = str(_begin_report(Path(config.getoption("report")).expanduser()))
+
+
+def _refuse_empty(config):
+    """Refuse ``--model="$UNSET"``: judging something else than was meant is worse than not judging."""
+    for name in _WITH_VALUE:
+        if config.getoption(name) == "":
+            raise pytest.UsageError(f"--{name.replace('_', '-')}: found an empty text, expected a value: is it unset?")
+
+
+def _begin_report(folder):
+    """Give the JUnit file's path in a folder that can be written, cleared of what an earlier run said."""
+    try:
+        make_folder(folder, option="--report")
+        for name in ("junit.xml", "facts.json"):
+            (folder / name).unlink(missing_ok=True)
+    except (UsageError, OSError) as error:
+        raise pytest.UsageError(str(error)) from error
+    return folder / "junit.xml"
 
 
 def request_of(config):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,6 +52,17 @@ def pytest_configure(config):
     """Begin a qualification; later steps need the terminal, so nothing is probed yet."""
     if qualifying(config) and not config.option.collectonly:
         config.stash[RUN] = Qualification(request_of(config), say=lambda line: _say(config, line))
+        _end_as_by_ctrl_c(config)
+
+
+def _end_as_by_ctrl_c(config):
+    """End a cancelled job and a stopped service like Ctrl-C: with a whole report, and nothing left behind."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup asks to be left alone
+            signal.signal(number, signal.default_int_handler)
+            config.add_cleanup(partial(signal.signal, number, signal.SIG_DFL))
 
 
 def _say(config, line):
@@ -87,7 +101,7 @@ def pytest_collection_modifyitems(session, config, items):
     items.sort(key=lambda item: (str(item.path), item.function.__code__.co_firstlineno))
     try:
         run.prepare(tuple(gate_of(item) for item in items))
-    except StreamworthyError as error:
+    except (StreamworthyError, OSError) as error:
         case = SetupCase.from_parent(session, name="qualification.setup", nodeid=_SETUP_ID, error=error)
         items[:] = [case]
 
@@ -104,10 +118,12 @@ def pytest_sessionfinish(session, exitstatus):
     run.end(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
     if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = EXIT_CODES[run.closing]
-    result = yield
+    result = None
     try:
+        result = yield
         run.write()
     except (StreamworthyError, OSError) as error:
-        run.say(f"report: {error}")
-        session.exitstatus = EXIT_CODES[Closing.UNDECIDED]
+        run.notes.append(f"what this run writes is not whole: {error}")
+        if run.closing is not Closing.NOT_QUALIFIED:
+            session.exitstatus = EXIT_CODES[Closing.UNDECIDED]
     return result

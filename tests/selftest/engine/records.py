@@ -43,7 +43,15 @@ STATE = EngineState(
     load_mode="mmap",
     flash_attention="enabled",
 )
-BUILD = EngineBuild(name="llama-cpp-python", version="0.3.36", commit="0c1e570", flags="native", features="AVX2 = 1")
+BUILD = EngineBuild(
+    name="llama-cpp-python",
+    version="0.3.36",
+    commit="0c1e570",
+    flags="native",
+    cmake_args="-DGGML_NATIVE=ON",
+    compiler="g++ 12.2.0",
+    features="AVX2 = 1",
+)
 SAMPLE = Sample(
     seconds=2.0,
     tokens=8,

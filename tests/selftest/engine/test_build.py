@@ -43,8 +43,22 @@ def test_what_the_engine_says_is_kept():
     found = engine_build(version="0.3.36", commit="0c1e570", features="AVX2 = 1")
 
     assert found == EngineBuild(
-        name="llama-cpp-python", version="0.3.36", commit="0c1e570", flags=found.flags, features="AVX2 = 1"
+        name="llama-cpp-python",
+        version="0.3.36",
+        commit="0c1e570",
+        flags=found.flags,
+        cmake_args=found.cmake_args,
+        compiler=found.compiler,
+        features="AVX2 = 1",
     )
+
+
+def test_how_the_engine_was_built_is_read_from_its_marker(tmp_path):
+    """Two builds with the same flags may differ in the compiler, and then in speed."""
+    (tmp_path / MARKER).write_text('flags = "native"\ncmake_args = "-DGGML_NATIVE=ON"\ncompiler = "g++ 12.2.0"\n')
+    found = engine_build(version="0.3.36", commit="", features="", folder=tmp_path)
+
+    assert (found.flags, found.cmake_args, found.compiler) == ("native", "-DGGML_NATIVE=ON", "g++ 12.2.0")
 
 
 def test_the_installed_engine_is_known_without_importing_it():

@@ -15,6 +15,7 @@ from streamworthy.bench.residency import residency
 from streamworthy.criteria import decode, load
 from streamworthy.engine import metrics
 from streamworthy.engine.pool import Pool
+from streamworthy.engine.remedies import INSTALL
 from streamworthy.engine.runner import Engine
 from streamworthy.verdict import Word
 from tests.selftest.engine.real_model import copy_real_model
@@ -114,7 +115,7 @@ def test_a_missing_engine_is_an_error_of_every_gate(make_pool):
 
     assert {v.word for v in verdicts.values()} == {Word.ERROR}
     assert all("llama_cpp cannot be imported" in v.cause for v in verdicts.values())
-    assert {v.fix for v in verdicts.values()} == {("pip install 'llama-cpp-python>=0.3.36'",)}
+    assert {v.fix for v in verdicts.values()} == {(INSTALL,)}
     assert len(started) == 1
 
 

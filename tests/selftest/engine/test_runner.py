@@ -20,6 +20,7 @@ from streamworthy.errors import EngineError, UsageError
 from tests.selftest.engine.real_model import copy_real_model
 from tests.selftest.engine.run_pool import PLAN, make_task
 
+ROOT = Path(__file__).parents[3]
 _WITHOUT_PACKAGES = (sys.executable, "-S", "-P", "-m", "streamworthy.engine.child")
 
 
@@ -138,7 +139,7 @@ def test_a_missing_engine_gives_the_install_line(tmp_path):
         load(engine, tmp_path / "model.gguf")
 
     assert "llama_cpp cannot be imported: ModuleNotFoundError" in raised.value.message
-    assert raised.value.fix == "pip install 'llama-cpp-python>=0.3.36'"
+    assert raised.value.fix == f"{sys.executable} -m pip install 'llama-cpp-python>=0.3.36'"
 
 
 @pytest.mark.parametrize(
@@ -174,12 +175,24 @@ def test_a_limited_address_space_is_named(model, tmp_path):
     assert "\n" not in raised.value.message
 
 
+def test_a_scratch_folder_that_is_full_is_named_before_the_engine_starts(tmp_path):
+    """The engine would run without its log, and the error would blame its build."""
+    fill = "from pathlib import Path; from streamworthy.engine.runner import Engine; Engine(Path('.'))"
+    done = subprocess.run(
+        ["prlimit", "--fsize=1000", sys.executable, "-c", fill],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "UsageError: .: scratch folder: cannot write there: " in done.stderr
+    assert "--scratch FOLDER" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_scratch_folder_that_is_missing_is_a_users_mistake(tmp_path):
-    """The message names the folder and how to make it."""
+    """The message names the folder and what to do."""
     with pytest.raises(UsageError, match="gone: scratch folder: cannot write there: No such file") as raised:
         Engine(tmp_path / "gone")
 
-    assert raised.value.fix.startswith("mkdir -p")
+    assert "--scratch FOLDER" in raised.value.fix
 
 
 def test_an_interrupted_parent_leaves_no_child_and_no_log(model, tmp_path):

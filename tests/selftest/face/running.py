@@ -68,15 +68,19 @@ def command(*arguments):
     ]
 
 
-def qualify(folder, *arguments, report=True, timeout=120):
-    """Run `pytest -m qualify` with a report below ``folder`` and read everything back."""
+def qualify(folder, *arguments, report=True, timeout=120, before=()):
+    """Run `pytest -m qualify` with a report below ``folder`` and read everything back.
+
+    ``before`` is a command that runs another one, such as prlimit.
+    """
     target = folder / "report"
     asked = (*arguments, "--report", target) if report else arguments
+    line = [*before, *command(*asked)]
     done = subprocess.run(
-        command(*asked), cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=timeout, check=False
+        line, cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=timeout, check=False
     )
     screen = done.stdout + done.stderr
-    suite, cases = read_report(target / "junit.xml") if (target / "junit.xml").exists() else ({}, {})
+    suite, cases = read_report(target / "junit.xml") if not before and (target / "junit.xml").exists() else ({}, {})
     return Run(exit_code=done.returncode, screen=screen, suite=suite, cases=cases)
 
 

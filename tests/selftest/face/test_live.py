@@ -115,8 +115,9 @@ def test_nothing_is_left_behind(live, scratch):
     assert not _children_with(str(scratch))
 
 
-def test_ctrl_c_ends_a_run_whole(scratch, engine, tmp_path):
-    """On Ctrl-C in the middle of an episode the exit code is 2, the JUnit is whole, and nothing is left behind."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_run_whole(number, scratch, engine, tmp_path):
+    """After Ctrl-C, a cancelled job or a hang-up the exit code is 2, the JUnit whole, and nothing is left behind."""
     report = tmp_path / "report"
     process = subprocess.Popen(
         command(*QUICK, scratch, "--report", report),
@@ -130,7 +131,7 @@ def test_ctrl_c_ends_a_run_whole(scratch, engine, tmp_path):
     while time.monotonic() < deadline and not psutil.Process(process.pid).children():
         time.sleep(0.05)
     time.sleep(0.3)  # into the load
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the engine's child gets it too
+    os.killpg(process.pid, number)  # as a terminal does: the engine's child gets it too
     rest, _ = process.communicate(timeout=60)
     assert process.returncode == 2, screen + rest
     assert "Traceback" not in rest

@@ -120,3 +120,57 @@ def test_self_tests_do_not_become_gates(tmp_path):
     assert "selftest" not in run.screen
     assert "deselected" not in run.screen
     assert "warning" not in run.screen
+
+
+@pytest.mark.parametrize(
+    "option", ["--model", "--tier", "--sha256", "--waivers", "--report", "--sysroot", "--scratch", "--sample-size"]
+)
+def test_an_empty_value_is_refused(option, tmp_path):
+    """`--model "$UNSET"` is a usage error: it must not end in a verdict on the sample or on another machine."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP, f"{option}=", report=False)
+    assert run.exit_code == 4
+    assert f"{option}: found an empty text" in run.screen
+
+
+def test_a_report_folder_that_cannot_be_written_stops_the_run(tmp_path):
+    """It is a usage error before anything is judged: exit code 1 would say NOT QUALIFIED."""
+    (tmp_path / "file").touch()
+    run = qualify(tmp_path, "--sysroot", LAPTOP, "--report", tmp_path / "file" / "report", report=False)
+    assert run.exit_code == 4
+    assert f"{tmp_path / 'file' / 'report'}: cannot be made: Not a directory" in run.screen
+    assert "fix: --report FOLDER" in run.screen
+    assert "Traceback" not in run.screen
+
+
+def test_a_report_that_cannot_be_written_whole_leaves_the_run_undecided(tmp_path):
+    """On a full disk the verdict is on the screen, with one line that says what was not written."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP, before=("prlimit", "--fsize=2000"))
+    assert run.exit_code == 10, run.screen
+    assert "what this run writes is not whole: [Errno 27] File too large" in run.screen
+    assert "Traceback" not in run.screen
+    assert run.closing.startswith("PARTIAL")
+
+
+def test_an_earlier_report_does_not_outlive_the_run_that_replaces_it(tmp_path):
+    """A run that dies without a word must not leave the verdict of the one before."""
+    facts = tmp_path / "report" / "facts.json"
+    facts.parent.mkdir()
+    facts.write_text("of yesterday")
+    qualify(tmp_path, "--sysroot", LAPTOP, before=("prlimit", "--fsize=2000"))
+    assert not facts.exists()
+
+
+def test_a_model_behind_a_closed_folder_is_one_case(tmp_path):
+    """A path that the kernel refuses to look up is an error with the cause and a command, not a traceback."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP, "--model", tmp_path / ("x" * 300))
+    assert run.exit_code == 10, run.screen
+    assert "cannot be reached: File name too long" in run.cases["qualification.setup"].text
+    assert "INTERNALERROR" not in run.screen
+
+
+def test_a_run_that_cannot_begin_still_names_its_machine(tmp_path):
+    """An audit has to know whose report says so."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP, "--tier", "laptop-23g")
+    assert run.suite["host"] == "thinkpad"
+    assert run.suite["kernel"] != "unknown"
+    assert "tier no tier" not in run.screen

@@ -60,10 +60,31 @@ def test_first_lines_of_the_other_words():
 
 def test_the_table_has_every_gate_and_cuts_long_cells():
     """One row a gate, in the order asked, no row wider than a report can hold."""
-    rows = list(summary_lines({"a.b": outcome(not_applicable("x" * 200)), "memory.swap_in_use": FAILED}))
-    assert [row.split()[:2] for row in rows[1:]] == [["n/a", "a.b"], ["FAIL", "memory.swap_in_use"]]
+    long = outcome(verdict(Word.PASS, measured="x" * 200, required="y" * 200))
+    rows = list(summary_lines({"a.b": long, "memory.swap_in_use": FAILED}))
+    assert [row.split()[:2] for row in rows[1:]] == [["pass", "a.b"], ["FAIL", "memory.swap_in_use"]]
     assert all(len(row) < 160 for row in rows)
     assert not any(row.endswith(" ") for row in rows)
+
+
+def test_the_table_says_whole_why_a_gate_does_not_apply():
+    """The reason stands nowhere else on the screen, and does not push the other columns away."""
+    rows = list(summary_lines({"a.b": outcome(not_applicable("x" * 200)), "memory.swap_in_use": FAILED}))
+    assert rows[1].endswith("x" * 200)
+    assert len(rows[2]) < 160
+
+
+def test_the_table_has_one_line_a_gate():
+    """All faults of a file stand in the text above it; the table has the first."""
+    rows = list(summary_lines({"q.s": outcome(unknown("tier.toml: [a]: no such\ntier.toml: [b]: no such"))}))
+    assert rows[1].endswith("tier.toml: [a]: no such")
+    assert len(rows) == 2
+
+
+def test_waived_gates_say_by_what_reason():
+    """A waiver's reason and owner are read where the verdict is."""
+    waived = outcome(verdict(Word.WAIVED, measured="3 GiB", required="at most 1", cause="lab host (owner ada)"))
+    assert list(advice_lines({"m.s": waived})) == ["", "waived  m.s: waived: lab host (owner ada) (measured 3 GiB)"]
 
 
 def test_advice_names_cause_and_first_fix():
