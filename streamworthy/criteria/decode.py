@@ -6,6 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.answer import answer_fault
+from streamworthy.criteria.disturbed import despite_load
 from streamworthy.criteria.rates import judge_rate, rates
 from streamworthy.criteria.series import evidence, failed, unsettled
 from streamworthy.criteria.spec import Limit, bounds, optional, required
@@ -42,12 +43,15 @@ def warm_rate(series: Series, limit: Limit) -> Verdict:
             "decode.warm_rate: at_least_of_ceiling needs the tier's memory bandwidth and the model's bytes per token",
             f"give the tier's reference memory bandwidth, or at_least instead: {limit.see}",
         )
-    values = rates(series)
     floors = [floor for floor in (lowest, share * ceiling if share is not None and ceiling else None) if floor]
-    return unsettled(series, format_tokens_per_second, values) or _judge_warm(series, limit, values, max(floors))
+    return despite_load(series, limit, lambda taken: _judge_warm(taken, limit, max(floors)))
 
 
-def _judge_warm(series: Series, limit: Limit, values: tuple[float, ...], floor: float) -> Verdict:
+def _judge_warm(series: Series, limit: Limit, floor: float) -> Verdict:
+    values = rates(series)
+    open_verdict = unsettled(series, format_tokens_per_second, values)
+    if open_verdict:
+        return open_verdict
     found = median(values)
     share = limit.values.get("at_least_of_ceiling")
     part = f" ({format_share(share)} of the memory bandwidth's ceiling)" if share is not None else ""
