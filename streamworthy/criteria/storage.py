@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from streamworthy.criteria.disks import judge_medium, judge_transport
 from streamworthy.criteria.filesystems import judge_filesystem, network_findings
 from streamworthy.criteria.finding import Finding, worst
+from streamworthy.criteria.quiet import judge_activity, judge_temperature
 from streamworthy.criteria.room import judge_room, judge_used, rooms_of, used_share_of
 from streamworthy.criteria.spec import bounds, format_required, optional, required
-from streamworthy.units import RATIO, SECONDS, SHARE, WORDS, format_seconds
+from streamworthy.units import KELVIN, RATIO, SECONDS, SHARE, WORDS, format_seconds
 from streamworthy.verdict import Verdict, Word, unknown
 
 if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
+    from streamworthy.facts.conditions import ActivityFacts, TemperatureFacts
     from streamworthy.facts.storage import LatencyFacts, RandomReads, Volume, VolumeLatency, VolumesFacts
 
 _BASIS = (
@@ -131,4 +133,21 @@ def used_share(facts: VolumesFacts, limit: Limit) -> Verdict:
         required=wanted,
         value=max(shares, default=None),
         unit=SHARE.unit if shares else "",
+    )
+
+
+@bounds(at_most=required(SHARE))
+def quiet(facts: ActivityFacts, limit: Limit) -> Verdict:
+    """Judge how busy others keep the model's disks; more leaves numbers open, it does not fail."""
+    return judge_activity(facts, limit)
+
+
+@bounds(below_warning_at_least=required(KELVIN))
+def temperature(facts: TemperatureFacts, limit: Limit) -> Verdict:
+    """Judge each drive against the temperature at which it slows down, by its own word."""
+    return worst(
+        [judge_temperature(drive, limit) for drive in facts.drives],
+        required=f"{KELVIN.format(limit.values['below_warning_at_least'])} below where the drive slows down",
+        value=max((drive.celsius for drive in facts.drives if drive.celsius is not None), default=None),
+        unit="celsius",
     )
