@@ -16,6 +16,7 @@ from streamworthy.probes.kernel import probe_kernel
 from streamworthy.probes.latency import probe_random_read_latency
 from streamworthy.probes.memory import probe_memory
 from streamworthy.probes.process_limits import probe_memlock
+from streamworthy.probes.read_ahead import probe_read_ahead
 from streamworthy.probes.swap import probe_swap
 from streamworthy.probes.volumes import note_model, probe_captured_model, probe_volumes
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from streamworthy.facts.cpu import CpuFacts
+    from streamworthy.facts.disk import ReadAheadFacts
     from streamworthy.facts.host import HostFacts
     from streamworthy.facts.kernel import KernelFacts
     from streamworthy.facts.memory import MemlockFacts, MemoryFacts, SwapFacts
@@ -118,6 +120,11 @@ class Machine:
     def latency(self) -> LatencyFacts:
         """Random-read latency of the volumes whose disks' flags are no evidence."""
         return probe_random_read_latency(self.root, self.volumes)
+
+    @cached_property
+    def read_ahead(self) -> ReadAheadFacts:
+        """The read-ahead of the devices that hold shards."""
+        return probe_read_ahead(self.root, self.volumes)
 
     def _probe_memlock(self, *, need_bytes: int, pid: str) -> MemlockFacts:
         return probe_memlock(self.root, need_bytes=need_bytes, pid=pid)

@@ -67,6 +67,15 @@ def performance(run, require):
 
 
 @pytest.fixture
+def bench(run, require):
+    """What measures disk and memory, without an engine."""
+    found = run.measurements()
+    if found is None:
+        require(not_applicable("a captured machine cannot be measured"))
+    return found
+
+
+@pytest.fixture
 def record(request):
     """Put a series of samples into pytest-benchmark, on a virtual clock, and give it back to be judged."""
     from streamworthy.engine.recording import VirtualClock
