@@ -6,15 +6,17 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.answer import answer_fault
+from streamworthy.criteria.ceiling import judge_efficiency, judge_stalls
 from streamworthy.criteria.disturbed import despite_load
 from streamworthy.criteria.rates import judge_rate, rates
 from streamworthy.criteria.series import evidence, failed, unsettled
 from streamworthy.criteria.spec import Limit, bounds, optional, required
-from streamworthy.units import SHARE, TOKENS_PER_SECOND, format_share, format_tokens_per_second
+from streamworthy.units import RATIO, SHARE, TOKENS_PER_SECOND, format_share, format_tokens_per_second
 from streamworthy.verdict import Verdict, Word, unknown, verdict
 
 if TYPE_CHECKING:
     from streamworthy.facts.episode import Answers, Series
+    from streamworthy.facts.roofs import RoofFacts
 
 _READ_FIX = (
     "cat /sys/block/*/queue/read_ahead_kb  # a window far above the experts' size reads in vain",
@@ -73,6 +75,18 @@ def _warm_cause(*, streams: bool) -> str:
     if streams:
         return "weights exceed memory, and those that miss come from the disk too slowly"
     return "weights are in memory, so memory bandwidth, cores or another load hold the engine back"
+
+
+@bounds(at_least=required(SHARE))
+def efficiency(series: Series, roofs: RoofFacts, limit: Limit) -> Verdict:
+    """Judge the warm rate as a share of what memory and disk allow."""
+    return despite_load(series, limit, lambda taken: judge_efficiency(taken, roofs, limit))
+
+
+@bounds(at_most=required(RATIO))
+def stalls(series: Series, limit: Limit) -> Verdict:
+    """Judge how much longer a slow token takes than the middle one."""
+    return despite_load(series, limit, lambda taken: judge_stalls(taken, limit))
 
 
 @bounds()

@@ -18,6 +18,7 @@ from streamworthy.probes.latency import probe_random_read_latency
 from streamworthy.probes.memory import probe_memory
 from streamworthy.probes.pressure import probe_pressure
 from streamworthy.probes.process_limits import probe_memlock
+from streamworthy.probes.read_ahead import probe_read_ahead
 from streamworthy.probes.swap import probe_swap
 from streamworthy.probes.temperature import probe_temperatures
 from streamworthy.probes.volumes import note_model, probe_captured_model, probe_volumes
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from streamworthy.facts.conditions import GovernorFacts, PressureFacts, TemperatureFacts
     from streamworthy.facts.cpu import CpuFacts
+    from streamworthy.facts.disk import ReadAheadFacts
     from streamworthy.facts.host import HostFacts
     from streamworthy.facts.kernel import KernelFacts
     from streamworthy.facts.memory import MemlockFacts, MemoryFacts, SwapFacts
@@ -139,6 +141,11 @@ class Machine:
     def temperatures(self) -> TemperatureFacts:
         """How hot the model's disks are at this moment."""
         return probe_temperatures(self.root, self.volumes)
+
+    @cached_property
+    def read_ahead(self) -> ReadAheadFacts:
+        """The read-ahead of the devices that hold shards."""
+        return probe_read_ahead(self.root, self.volumes)
 
     def again(self, name: str) -> Any:  # noqa: ANN401 - any record of facts
         """Probe a fact anew: one that is of this moment only."""
