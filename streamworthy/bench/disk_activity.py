@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from streamworthy.probes.sysroot import Sysroot
 
-WINDOW_SECONDS = 1.0
+WINDOW_SECONDS = 0.5  # in which 5 % are a few requests of a slow disk
 _NAMED_BYTES_PER_SECOND = 2**20
 _NAMED_COUNT = 3
 _SECTOR_BYTES = 512

@@ -40,11 +40,12 @@ def _probe_drive(root: Sysroot, leaf: BlockLeaf) -> DriveTemperature:
 
 
 def _sensors(root: Sysroot, name: str) -> list[str]:
-    """Find hwmon folders of a disk: below the controller for NVMe, in a folder hwmon for SCSI devices."""
+    """Find hwmon folders of a disk: of each NVMe controller (several share a multipath disk), or as SCSI has them."""
     device = f"sys/block/{name}/device"
+    paths = [f"{device}/{child}" for child in root.names(device) if re.fullmatch(r"nvme[0-9]+", child)]
     return [
         f"{place}/{child}"
-        for place in (device, f"{device}/hwmon", f"{device}/device", f"{device}/device/hwmon")
+        for place in (device, f"{device}/hwmon", *paths)
         for child in root.names(place)
         if re.fullmatch(r"hwmon[0-9]+", child)
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streamworthy.model import ceiling_tokens_per_second, predict
+from streamworthy.model import cache_bytes, ceiling_tokens_per_second, predict, routed_bytes
 from streamworthy.thresholds import load_tiers
 
 TIERS = {tier.name: tier for tier in load_tiers(Path(__file__).parents[2] / "thresholds")}
@@ -103,6 +103,32 @@ def test_the_memory_asked_for_holds_the_reference_model(name):
     whole = tier.limits["fit.ledger"].values["weights_in_memory"]
     assert kept + (model.expert_bytes if whole else 0) <= roofs.available_bytes
     assert model.overhead_bytes > tier.limits["fit.ledger"].values["reserve"] or not whole
+
+
+@pytest.mark.parametrize("name", TIERS)
+def test_the_reference_is_efficient_enough_and_no_fortune(name):
+    """It reaches its share of its own roofs, with page faults and the serial model, and not ten times that."""
+    tier = TIERS[name]
+    model, roofs = tier.reference.model, tier.reference.roofs
+    amplified = replace(
+        roofs, disk_bytes_per_second=roofs.disk_bytes_per_second / tier.reference.efficiency.read_amplification_ratio
+    )
+    ceiling = ceiling_tokens_per_second(model, amplified, tier.plan.context_tokens)
+    share = predict(tier.reference, tier.plan).decode_warm_tokens_per_second / ceiling
+    asked = tier.limits["decode.efficiency"].values["at_least"]
+    assert asked <= share
+    assert asked > share / 2 or name == "sample"  # whose memory roof is a slow host's, and the measured one is not
+
+
+@pytest.mark.parametrize("name", STREAMING)
+def test_a_cache_is_required_where_the_reference_has_one(name):
+    """The smaller laptops have no room for a token and a half of experts, and are only told so."""
+    tier = TIERS[name]
+    model, roofs = tier.reference.model, tier.reference.roofs
+    limit = tier.limits["fit.cache"]
+    enough = cache_bytes(model, roofs, tier.plan.context_tokens) >= limit.values["at_least"] * routed_bytes(model)
+    assert (limit.level == "require") is enough
+    assert limit.values["reserve"] == tier.limits["fit.ledger"].values["reserve"]
 
 
 @pytest.mark.parametrize("name", [*STREAMING, "xeon-128g"])

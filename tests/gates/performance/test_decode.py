@@ -16,7 +16,7 @@ def test_warm_rate(require, performance, record, limit):
 
 
 def test_efficiency(require, performance, roofs, limit):
-    """A rate far below what disk and memory allow is a setting, and one above it means that the cache was not as said."""
+    """A rate far below what disk and memory allow is a setting; one above it means that the cache was not as said."""
     require(decode.efficiency(performance.decode_warm, roofs, limit))
 
 
