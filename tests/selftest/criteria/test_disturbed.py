@@ -59,7 +59,9 @@ def test_a_pass_beside_a_busy_neighbour_stays_one(criterion, bound):
     """Load only slows."""
     kind = {"at_least": 4.0, "at_most": 2.0}
     limit = make_limit("x.y", **{name: kind[name] for name in bound})
-    assert criterion(under(LOAD, LOAD, LOAD), limit).word is Word.PASS
+    found = criterion(under(LOAD, LOAD, LOAD), limit)
+    assert found.word is Word.PASS
+    assert "other_load=cc1 (pid 7), 0.90 of a core" in found.evidence
 
 
 @pytest.mark.parametrize(
