@@ -7,5 +7,6 @@ pytest_plugins = [
     "tests.face.run",
     "tests.face.outcome",
     "tests.face.fixtures",
+    "tests.face.saved",
     "tests.face.summary",
 ]

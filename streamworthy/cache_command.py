@@ -12,13 +12,14 @@ from streamworthy.bench.as_found import as_found
 from streamworthy.bench.disturbers import find_mappers
 from streamworthy.bench.evict import evict
 from streamworthy.bench.hold import dense_places, hold, memlock_fix
+from streamworthy.bench.page_cache import is_fuse
 from streamworthy.bench.residency import residency
 from streamworthy.bench.residency_map import map_cache, residency_of
 from streamworthy.bench.warm_up import warm_up
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.gguf.subject import Subject
 from streamworthy.gguf.tensor_kinds import place_tensors
-from streamworthy.probes.memory import probe_memory
+from streamworthy.probes.machine import Machine
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.report.cache import format_cache, format_hold, format_warm_up
 from streamworthy.report.facts_file import to_json
@@ -82,7 +83,7 @@ def run_warm(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
     """Warm within the budget; 1 when the pages did not stay."""
     subject = Subject(arguments.model)
     places = find_places(subject)
-    budget = _spare_bytes() if arguments.bytes is None else _size(arguments.bytes)
+    budget = _budget(arguments.bytes, say)
     for line in _incomplete(subject):
         say(line)
     done = warm_up(places, budget, progress=_progress(say))
@@ -148,6 +149,12 @@ def _paths(subject: Subject) -> tuple[Path, ...]:
     paths = tuple(Path(shard.path) for shard in subject.present)
     if not paths:
         raise UsageError(f"{subject.listing.folder}: found no shard, expected at least one", fix="name another model")
+    if any(is_fuse(path) for path in paths):
+        raise ProbeError(
+            f"{subject.listing.folder}: lies on FUSE, which may drop a file's pages whenever it is opened: asking would"
+            " change what is asked about",
+            fix="keep the shards on ext4 or xfs",
+        )
     return paths
 
 
@@ -169,10 +176,24 @@ def _incomplete(subject: Subject) -> list[str]:
 
 
 def _spare_bytes() -> int:
-    available = probe_memory(Sysroot()).working_available_bytes
+    available = Machine(Sysroot()).memory.working_available_bytes
     if available is None:
         raise ProbeError("memory: this kernel tells no available memory, expected MemAvailable", fix="--bytes SIZE")
     return max(0, available - _RESERVE_BYTES)
+
+
+def _budget(text: str | None, say: Callable[[str], None]) -> int:
+    spare = _spare_bytes()
+    if text is None and spare == 0:
+        raise UsageError(
+            f"warm: found at most {format_bytes(_RESERVE_BYTES)} of available memory, which is left to others",
+            fix="--bytes SIZE",
+        )
+    budget = spare if text is None else _size(text)
+    if budget > spare:
+        asked = f"{format_bytes(budget)} is more than there is to spare ({format_bytes(spare)})"
+        say(f"{asked}: what is read first may be dropped for what follows")
+    return budget
 
 
 def _size(text: str) -> int:

@@ -11,6 +11,7 @@ from streamworthy.errors import StreamworthyError
 
 def _parser() -> argparse.ArgumentParser:
     from streamworthy import cache_command, inspect_command
+    from streamworthy.capture import command as capture
     from streamworthy.fleet import command as fleet
     from streamworthy.gguf import verify_command as verify
 
@@ -24,6 +25,7 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_parser(commands)
     cache_command.add_parser(commands)
     fleet.add_parser(commands)
+    capture.add_parser(commands)
     return parser
 
 

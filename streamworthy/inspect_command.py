@@ -17,7 +17,7 @@ from streamworthy.probes.machine import Machine
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.report.ceilings import expected_hit_share, find_ceilings
 from streamworthy.report.facts_file import to_json
-from streamworthy.report.inspection import cache_bytes, format_inspection
+from streamworthy.report.inspection import cache_bytes, derive, format_inspection
 from streamworthy.units import BYTES_PER_SECOND, format_bytes, format_share
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
         memory_bytes_per_second=_rate("--memory", arguments.memory),
     )
     if arguments.json:
-        say(json.dumps(to_json(found), indent=1, ensure_ascii=False))
+        say(json.dumps(to_json(found) | derive(found), indent=1, ensure_ascii=False))
         return 0
     for line in format_inspection(found):
         say(line)

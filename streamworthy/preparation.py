@@ -34,6 +34,13 @@ def scratch_folder(scratch: Path | None) -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "streamworthy"
 
 
+def make_scratch(scratch: Path | None) -> Path:
+    """Give the scratch folder, made if it is not there."""
+    folder = scratch_folder(scratch)
+    make_folder(folder)
+    return folder
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder that a report or the scratch files go to, and check that it can be written."""
     try:
@@ -68,7 +75,7 @@ def make_sample(request: Request, say: Callable[[str], None]) -> Path:
             f"--sample-size: found {request.sample_size!r}, expected a number with one of {error}",
             fix="--sample-size 1.4GB",
         ) from error
-    folder = scratch_folder(request.scratch) / "sample"
+    folder = make_scratch(request.scratch) / "sample"
     make_folder(folder)
     told: list[int] = []
 
@@ -127,8 +134,7 @@ def make_pool(request: Request, tier: Tier, machine: Machine, subject: Subject, 
     from streamworthy.sample.reference import load_reference
 
     threads = _threads(tier, machine)
-    folder = scratch_folder(request.scratch)
-    make_folder(folder)
+    folder = make_scratch(request.scratch)
     reference = load_reference() if request.model is None else None
     task = EngineTask(
         paths=tuple(subject.paths),

@@ -21,6 +21,7 @@ from streamworthy.preparation import (
     make_bench,
     make_folder,
     make_pool,
+    make_scratch,
 )
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.report.facts_file import learned, write_facts
@@ -110,6 +111,19 @@ class Qualification:
             if self.pool is not None:
                 self.pool.close()
         return self.bench
+
+    def lock_proof(self) -> int | None:
+        """Lock the tier's region in an engine child: VmLck in bytes; None where there is nothing to prove.
+
+        That is on a captured machine, under a limit that is too low, and for weights, whose lock is proved at the load.
+        """
+        if not (self.machine and self.machine.root.live and self.tier and self.tier.plan.lock_bytes > 0):
+            return None
+        if not self.machine.memlock.enough:
+            return None
+        from streamworthy.engine.runner import prove_lock
+
+        return prove_lock(self.tier.plan.lock_bytes, make_scratch(self.request.scratch))
 
     def _find_tier(self) -> Tier:
         assert self.machine is not None  # noqa: S101 - for the type checker: prepare sets it before

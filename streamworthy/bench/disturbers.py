@@ -123,7 +123,7 @@ def device_read_bytes(root: Sysroot, devices: Sequence[str]) -> int | None:
 
 def _process_ids(root: Sysroot, own: Collection[int]) -> list[int]:
     mine = {os.getpid(), *own}
-    return [int(name) for name in root.names("proc") if name.isdigit() and int(name) not in mine]
+    return [int(name) for name in root.names("proc") if name.isdecimal() and int(name) not in mine]
 
 
 def _name(root: Sysroot, pid: int) -> str:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 PAGE_BYTES = mmap.PAGESIZE
 METHODS = ("cachestat", "mincore", "nowait sample")
 _NR_CACHESTAT = 451  # one number on all architectures that got it, asm-generic/unistd.h
+_FUSE_MAGIC = 0x65735546  # linux/magic.h
+_STATFS_BYTES = 256  # more than struct statfs has on any architecture; f_type is its first word
 _MINCORE_CHUNK_BYTES = 2**30
 _LEAST_SIGNIFICANT = bytes(value & 1 for value in range(256))  # only bit 0 of a mincore byte is defined
 
@@ -118,6 +120,22 @@ def _ask_mincore(descriptor: int, spans: Sequence[Span]) -> list[RangeResidency]
     if resident is None:
         return None
     return [_share(span, resident.count(1, span.pages.start, span.pages.stop), None) for span in spans]
+
+
+def is_fuse(path: Path) -> bool:
+    """Tell whether a file lies on FUSE, most of which drop a file's pages whenever it is opened.
+
+    O_PATH does not open it in that sense.
+    """
+    if not hasattr(os, "O_PATH"):
+        return False
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        buffer = ctypes.create_string_buffer(_STATFS_BYTES)
+        failed = _libc.fstatfs(descriptor, buffer) != 0
+    finally:
+        os.close(descriptor)
+    return not failed and ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ulong))[0] == _FUSE_MAGIC
 
 
 def is_trusted(descriptor: int, path: Path) -> bool:

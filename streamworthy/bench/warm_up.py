@@ -72,7 +72,7 @@ def warm_up(
     started = time.monotonic()
     with ExitStack() as stack:
         files = {path: stack.enter_context(open_shard(path)) for path in {piece.path: None for piece in pieces}}
-        for descriptor in files.values():
+        for descriptor in files.values() if hasattr(os, "posix_fadvise") else ():
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)  # or read-ahead goes beyond what is wanted
         before = [_resident(files, piece) for piece in pieces]
         missing = [piece for piece, found in zip(pieces, before, strict=True) if found < piece.size_bytes]

@@ -21,7 +21,7 @@ _HEAD = """\
 def answers_of(recorded: RecordingSysroot, left_out: Mapping[str, str]) -> dict[str, Any]:
     """Join the noted answers with those of a captured machine that is captured again, and what could not be read."""
     noted = {name: found[-1] if name in _ONE_EACH else found for name, found in recorded.noted.items()}
-    refused = {**recorded.refused, **left_out}
+    refused = {**recorded.refusals, **recorded.refused, **left_out}
     unreadable = [{"path": path, "reason": reason} for path, reason in sorted(refused.items())]
     kept = {name: found for name, found in recorded.answers.items() if name not in ("source", "identity", "unreadable")}
     return {**kept, **noted, **({"unreadable": unreadable} if unreadable else {})}

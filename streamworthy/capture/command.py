@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from streamworthy import __version__
 from streamworthy.capture.answers import answers_of, format_answers
 from streamworthy.capture.comparison import differing, learn
+from streamworthy.capture.known_names import make_scrubber
 from streamworthy.capture.recorder import RecordingSysroot
-from streamworthy.capture.scrubber import Scrubber
 from streamworthy.capture.tree import write_tree
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.facts.plan import EnginePlan
 from streamworthy.probes.machine import Machine
-from streamworthy.probes.mountinfo import unescape
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.units import format_bytes
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
+    from streamworthy.capture.scrubber import Scrubber
     from streamworthy.capture.tree import Written
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
@@ -53,11 +53,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "capture",
         help="write this machine as text that can be judged anywhere",
-        description="Writes what the probes read, without names and serial numbers. Exit: 0 it reads back the same, 1 not.",
+        description="Writes what the probes read, without names and serial numbers. Exit: 0 if it reads back the same.",
     )
     parser.add_argument("name", metavar="NAME", help="what the captured machine is called")
-    parser.add_argument("--model", type=Path, metavar="PATH", help="any shard, or its folder (default: a set yet to come, here)")
-    parser.add_argument("--output", type=Path, default=Path(), metavar="DIR", help="where the folder NAME is made (default: here)")
+    add = parser.add_argument
+    add("--model", type=Path, metavar="PATH", help="any shard, or its folder (default: a set yet to come, here)")
+    add("--output", type=Path, default=Path(), metavar="DIR", help="where the folder NAME is made (default: here)")
     parser.set_defaults(run=run)
 
 
@@ -70,7 +71,9 @@ def run(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
 
 def _target(name: str, output: Path) -> Path:
     if sys.platform != "linux":
-        raise UsageError(f"capture: found {sys.platform}, expected Linux: it writes /proc and /sys", fix="run it on Linux")
+        raise UsageError(
+            f"capture: found {sys.platform}, expected Linux", fix="run it on a machine with /proc and /sys"
+        )
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r}: found other characters, expected letters, digits, '.', '_', '-'", fix="lab-01")
     if (output / name).exists():
@@ -99,7 +102,7 @@ def _machine(root: Sysroot, model: Path | None, say: Callable[[str], None]) -> M
 def capture(recorded: RecordingSysroot, machine: Machine, folder: Path, say: Callable[[str], None]) -> int:
     """Ask a machine everything through its recording door and write that to ``folder``; gives the exit code."""
     facts = learn(machine)
-    scrubber = _scrubber(recorded)
+    scrubber = make_scrubber(recorded)
     partial = folder.with_name(f".{folder.name}.partial")
     try:
         shutil.rmtree(partial, ignore_errors=True)
@@ -121,48 +124,6 @@ def capture(recorded: RecordingSysroot, machine: Machine, folder: Path, say: Cal
         say(f"reads back differently: {place}")
     say(f"judge it anywhere: pytest -m qualify --sysroot {folder}")
     return 1 if different else 0
-
-
-def _scrubber(recorded: RecordingSysroot) -> Scrubber:
-    parts = {part for place in recorded.texts for part in place.split("/") if not place.startswith("sys/fs/cgroup")}
-    controllers = set(re.findall(r"[a-z_]+", recorded.texts.get("proc/self/cgroup", "").replace("/", "\n/")))
-    mounts = recorded.texts.get("proc/self/mountinfo", "")
-    kinds = set(re.findall(r" - (\S+) ", mounts))
-    controllers &= {"cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "blkio", "pids", "systemd", "name"}
-    scrubber = Scrubber(hosts=_hosts(recorded), users=_users(), kept=parts | kinds | controllers)
-    scrubber.learn_homes(unescape(word) for word in mounts.split())
-    scrubber.learn_homes(_texts(recorded.noted))
-    scrubber.learn_homes(_texts(recorded.answers))
-    return scrubber
-
-
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever stands in machine.toml
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _texts(each)
-
-
-def _hosts(recorded: RecordingSysroot) -> tuple[str, ...]:
-    if not recorded.live:
-        return (str(recorded.answers.get("identity", {}).get("hostname", "")),)
-    full = os.uname().nodename
-    return full, full.partition(".")[0]
-
-
-def _users() -> tuple[str, ...]:
-    from pwd import getpwuid
-
-    told = [os.environ.get(name, "") for name in ("USER", "LOGNAME", "SUDO_USER")]
-    try:
-        told.append(getpwuid(os.getuid()).pw_name)
-    except KeyError:  # a container may run as a user that no file names
-        told.append("")
-    return tuple(dict.fromkeys(told))
 
 
 def _source(name: str) -> dict[str, dict[str, str]]:

@@ -29,26 +29,27 @@ def _ask(machine: Machine, name: str) -> Any:  # noqa: ANN401 - any record of fa
 
 
 def differing(before: dict[str, Any], after: dict[str, Any], scrubber: Scrubber) -> tuple[str, ...]:
-    """Name the parts of facts that differ: ``memory.groups``; names are compared by their stand-ins."""
+    """Name the parts of facts that differ: ``memory.groups``; a name equals its stand-in."""
     return tuple(
-        place for name in before for place in _differing(name, plain(before[name], scrubber), plain(after[name], None))
+        place for name in before for place in _differing(name, _plain(before[name]), _plain(after[name]), scrubber)
     )
 
 
-def plain(fact: Any, scrubber: Scrubber | None) -> Any:  # noqa: ANN401 - any record of facts, as dicts and tuples
-    """Turn records into dicts, with stand-ins for names; what a capture does not keep is left out."""
+def _plain(fact: Any) -> Any:  # noqa: ANN401 - any record of facts, as dicts and tuples
+    """Turn records into dicts; what a capture does not keep is left out."""
     if isinstance(fact, ProbeError):
         return {"not_learned": True}
     if is_dataclass(fact) and not isinstance(fact, type):
         pairs = {each.name: getattr(fact, each.name) for each in fields(fact)}
         own = _OWN if "machine_class" in pairs or "latencies_seconds" in pairs else ()
-        return {name: plain(value, scrubber) for name, value in pairs.items() if name not in own}
-    if isinstance(fact, (tuple, list)):
-        return tuple(plain(each, scrubber) for each in fact)
-    return scrubber.answer(fact) if isinstance(fact, str) and scrubber else fact
+        return {name: _plain(value) for name, value in pairs.items() if name not in own}
+    return tuple(_plain(each) for each in fact) if isinstance(fact, (tuple, list)) else fact
 
 
-def _differing(name: str, before: Any, after: Any) -> list[str]:  # noqa: ANN401 - plain values
+def _differing(name: str, before: Any, after: Any, scrubber: Scrubber) -> list[str]:  # noqa: ANN401 - plain values
     if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
-        return [place for key in before for place in _differing(f"{name}.{key}", before[key], after[key])]
-    return [] if before == after else [name]
+        return [place for key in before for place in _differing(f"{name}.{key}", before[key], after[key], scrubber)]
+    if isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after):
+        pairs = enumerate(zip(before, after, strict=True))
+        return [place for index, pair in pairs for place in _differing(f"{name}.{index}", *pair, scrubber)]
+    return [] if before == after or scrubber.answer(before) == after else [name]

@@ -6,6 +6,7 @@ Links are remembered as such: /sys/class/block/sda leads to /sys/devices/..., an
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from streamworthy.errors import ProbeError
 from streamworthy.probes.sysroot import Sysroot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
 
 _MAX_HOPS = 40  # as the kernel's MAXSYMLINKS
 _MAX_NAMES = 512  # of one folder
@@ -44,23 +45,32 @@ class RecordingSysroot(Sysroot):
 
     def read_text(self, name: str) -> str:
         """Read a kernel file and keep it."""
-        return self._keep(name, super().read_text)
+        with self._keeping_refusals(name):
+            text = super().read_text(name)
+        self._keep(name, text)
+        return text
 
     def read_optional(self, name: str) -> str | None:
         """Read a kernel file that not every kernel has and keep it where it is there."""
-        return self._keep(name, super().read_optional)
+        with self._keeping_refusals(name):
+            text = super().read_optional(name)
+        if text is not None:
+            self._keep(name, text)
+        return text
 
-    def _keep(self, name: str, read: Callable[[str], Any]) -> Any:  # noqa: ANN401 - text, or None from the one reader
+    def _keep(self, name: str, text: str) -> None:
+        place = self.place(name)
+        if place not in self._read and not name.startswith(_FLEETING):
+            self._read.add(place)  # later answers may differ: the first is what the facts were made of
+            self.texts[place] = text
+
+    @contextmanager
+    def _keeping_refusals(self, name: str) -> Iterator[None]:
         try:
-            text = read(name)
+            yield
         except ProbeError as error:
             self._keep_refusal(name, error)
             raise
-        place = None if text is None or name.startswith(_FLEETING) else self.place(name)
-        if place is not None and place not in self._read:  # the first answer is what the facts were made of
-            self._read.add(place)
-            self.texts[place] = text
-        return text
 
     def _keep_refusal(self, name: str, error: ProbeError) -> None:
         cause = error.__cause__
@@ -68,19 +78,17 @@ class RecordingSysroot(Sysroot):
             self.refused[name] = cause.strerror or "cannot be read"
 
     def exists(self, name: str) -> bool:
-        """Tell whether a file or folder is there, and keep that it is."""
+        """Tell whether a file or folder is there, and keep that it is; of a folder its files, as git keeps no other."""
         found = super().exists(name)
         if found:
             self._see(self.place(name))
+            self.names(name)
         return found
 
     def names(self, name: str) -> tuple[str, ...]:
         """List a folder and keep its links and files; folders in it are kept when something in them is asked for."""
-        try:
+        with self._keeping_refusals(name):
             found = super().names(name)
-        except ProbeError as error:
-            self._keep_refusal(name, error)
-            raise
         place = self.place(name) if found else ""
         for child in found[:_MAX_NAMES] if place else ():
             here = f"{place}/{child}"

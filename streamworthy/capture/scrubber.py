@@ -1,13 +1,14 @@
-"""Takes out of kernel files what names a person, a machine or one piece of hardware; the same name gets the same stand-in.
+"""Takes out of kernel files what names a person, a machine or one piece of hardware.
 
-So links, mounts and control groups still fit together. Kept: models of disks and processors, mount points below /mnt
-and the names of the model's files, which say what is judged.
+The same name gets the same stand-in, so links, mounts and control groups still fit together. Kept: models of disks and
+processors, mount points below /mnt and the names of the model's files, which say what is judged.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from streamworthy.probes.mountinfo import unescape
@@ -30,7 +31,9 @@ _CPU_SERIAL = re.compile(r"^(Serial\s*:\s*)[0-9a-f]+$", re.MULTILINE)
 _WINDOWS_USER = re.compile(r"(?i)(\bUsers\\)([^\\;,/]+)")
 _URL_HOST = re.compile(r"(\w+://)(?:[^@/\s]*@)?([^/:\s,]+)")
 _REMOTE_SOURCE = re.compile(r"(?:(?P<user>[^@/:,]+)@)?(?P<host>\[[^\]]+\]|[^:/,@\[\]]+)(?=[:,])")
-_REMOTE = re.compile(r"nfs4?|cifs|smb.*|ceph|glusterfs|lustre|beegfs|afs|fuse\.(?:sshfs|glusterfs|rclone|s3fs|ceph)|davfs")
+_REMOTE = re.compile(
+    r"nfs4?|cifs|smb.*|ceph|glusterfs|lustre|beegfs|afs|fuse\.(?:sshfs|glusterfs|rclone|s3fs|ceph)|davfs"
+)
 _HOST_OPTIONS = frozenset(("addr", "clientaddr", "mountaddr", "srcaddr", "mon_addr", "ip", "domain", "workgroup"))
 _USER_OPTIONS = frozenset(("username", "user", "cruid", "name"))
 _HOMES = ("home", "Users")
@@ -39,6 +42,7 @@ _BY_NAME = {"by-id": "disk", "by-label": "label", "by-partlabel": "label", "by-u
 _DOCKER_LAYER = re.compile(r"[A-Z0-9]{26}")
 _SERVERS = {"192.0.2.": "server", "2001:db8::": "server"}
 _NO_PERSON = frozenset(("", "root", "user", "lost+found", "host"))
+_STAND_IN = re.compile(r"(?:host|user|volume|server|label|disk)[0-9]+")  # of a machine that is captured again
 _SHORTEST = 3  # shorter names are found in too many words
 
 
@@ -52,19 +56,19 @@ class Scrubber:
         self._kept = frozenset(kept) | _NO_PERSON
         self._given: dict[tuple[str, str], str] = {}
         self._names: dict[str, str] = {}
-        for host in hosts:
-            self._learn(host, "host")
-        for user in users:
-            self._learn(user, self._stand_in("user", user))
+        for kind, names in (("host", hosts), ("user", users)):
+            for name in names:
+                self._learn(kind, name)
 
-    def _learn(self, name: str, stand_in: str) -> None:
-        if len(name) >= _SHORTEST and name not in self._kept:
+    def _learn(self, kind: str, name: str) -> None:
+        if len(name) >= _SHORTEST and name not in self._kept and not _STAND_IN.fullmatch(name):
+            stand_in = self._stand_in(kind, name)
             self._names[name] = stand_in
             self._names[name.replace("-", "--")] = stand_in  # device mapper doubles it
 
     def _stand_in(self, kind: str, name: str, form: str = "{kind}{number}") -> str:
         if name.startswith(kind) and name.removeprefix(kind).isdigit():
-            return name  # scrubbed before
+            return name
         number = sum(1 for known, _ in self._given if known == kind) + 1
         return self._given.setdefault((kind, name), form.format(kind=kind, number=number))
 
@@ -72,9 +76,9 @@ class Scrubber:
         """Learn the names of users from paths such as /home/NAME, before anything is scrubbed."""
         for path in paths:
             parts = path.split("/")
-            for before, part in zip(parts, parts[1:], strict=False):
+            for before, part in pairwise(parts):
                 if before in (*_HOMES, "@home") and part not in _NO_PERSON:
-                    self._learn(part, self._stand_in("user", part))
+                    self._learn("user", part)
 
     def ids(self, text: str) -> str:
         """Replace UUIDs, long hexadecimal names, MAC addresses and world-wide names anywhere in a text."""
@@ -146,8 +150,8 @@ class Scrubber:
         if not separator or len(head) < 6 or len(tail) < 3:  # noqa: PLR2004 - proc_pid_mountinfo(5)
             return self.words(line)
         head[3:5] = (escape(self.path(unescape(field))) for field in head[3:5])
-        options = ",".join(escape(self._option(unescape(option))) for option in " ".join(tail[2:]).split(","))
         source = escape(self._source(tail[0], unescape(tail[1])))
+        options = ",".join(escape(self._option(tail[0], unescape(option))) for option in " ".join(tail[2:]).split(","))
         return f"{' '.join(head)} - {tail[0]} {source} {options}"
 
     def _source(self, fstype: str, source: str) -> str:
@@ -174,11 +178,12 @@ class Scrubber:
             return self._stand_in("192.0.2.", host, "{kind}{number}")
         return host.replace(host.strip("[]"), self._stand_in("2001:db8::", host.strip("[]"), "{kind}{number:x}"))
 
-    def _option(self, option: str) -> str:
-        key, equals, value = option.partition("=")
-        if equals and key in _HOST_OPTIONS:
+    def _option(self, fstype: str, option: str) -> str:
+        key, _, value = option.partition("=")
+        remote = value and (fstype == "9p" or _REMOTE.fullmatch(fstype))  # elsewhere name=systemd is no person
+        if remote and key in _HOST_OPTIONS:
             return f"{key}={self._server(value)}"
-        if equals and key in _USER_OPTIONS:
+        if remote and key in _USER_OPTIONS:
             return f"{key}={self._stand_in('user', value)}"
         return ":".join(self.path(each) for each in option.split(":"))
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from streamworthy.capture.recorder import RecordingSysroot
     from streamworthy.capture.scrubber import Scrubber
 

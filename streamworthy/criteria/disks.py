@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.finding import Finding
@@ -29,6 +31,11 @@ _TRANSPORT_CAUSES = {
 }
 _OVER_NETWORK = "each read crosses a network"
 _NVME_FIX = ("lsblk -d -o NAME,TRAN,ROTA,SIZE,MODEL  # find an NVMe drive of this machine and move the shards there",)
+# Azure's direct, Amazon's instance-store and Google's local disks; "nvme_card-pd" is a lasting volume.
+_EPHEMERAL = re.compile(r"Microsoft NVMe Direct Disk|Amazon EC2 NVMe Instance Storage|nvme_card(?!-pd)")
+_EPHEMERAL_FIX = (
+    "# keep a copy of the shards on a lasting disk or in object storage, and copy them back after a start",
+)
 _USB_FIX = ("# take the drive out of its case and put it into an M.2 slot of this machine", *_NVME_FIX)
 
 
@@ -48,9 +55,14 @@ def _medium_of(leaf: BlockLeaf, volume: Volume, latency: VolumeLatency | None, a
     if not leaf.flags_are_evidence:
         return _by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds)
     if leaf.rotational:
-        cause = f"{leaf.name} below {volume.mount.mount_point} spins: about 10 ms for each random read"
+        cause = f"{leaf.name} below {volume.mount.mount_point} spins: about 10 ms for each random read{_cached(leaf)}"
         return Finding(word=Word.FAIL, measured=f"{name} spinning", cause=cause, fix=_NVME_FIX)
     return Finding(word=Word.PASS, measured=f"{name} not spinning", cause="", fix=())
+
+
+def _cached(leaf: BlockLeaf) -> str:
+    cache = next((name for name in leaf.chain if name.startswith("bcache")), "")
+    return f"; {cache} keeps only a part of it on flash" if cache else ""
 
 
 def _why_flags_say_nothing(leaf: BlockLeaf) -> str:
@@ -97,7 +109,11 @@ def _transport_of(
     name, word = describe(leaf), leaf.transport
     asked = word in accept or (word in VIRTUAL and "virtual" in accept)
     if asked and word in _MEASURED:
-        return _by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds)
+        found = _by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds)
+        return _not_answering_in_time(found, name, at_most_seconds) if found.word is Word.FAIL else found
+    if asked and _EPHEMERAL.match(leaf.model or ""):
+        cause = f"{name} is lent by the cloud: the model is lost when the machine is deallocated or stopped"
+        return Finding(word=Word.ADVICE, measured=name, cause=cause, fix=_EPHEMERAL_FIX)
     if asked:
         return Finding(word=Word.PASS, measured=name, cause="", fix=())
     if word in ("unknown", "loop"):
@@ -107,6 +123,12 @@ def _transport_of(
     default = "a virtual disk is not accepted" if word in VIRTUAL else _OVER_NETWORK
     cause = f"{leaf.name} is attached by {word}: {_TRANSPORT_CAUSES.get(word, default)}"
     return Finding(word=Word.FAIL, measured=name, cause=cause, fix=_USB_FIX if word == "usb" else _NVME_FIX)
+
+
+def _not_answering_in_time(found: Finding, name: str, at_most_seconds: float) -> Finding:
+    limit = format_seconds(at_most_seconds)
+    cause = f"{name} answers a random read in more than {limit}: a volume over a network, a busy host or a slow medium"
+    return replace(found, cause=cause)
 
 
 def describe(leaf: BlockLeaf) -> str:

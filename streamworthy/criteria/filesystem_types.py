@@ -7,6 +7,7 @@ import shlex
 _WAY = {
     "9p": "9p relays each read to another system (Windows under WSL2, or the host), at a few hundred MB/s at best",
     "drvfs": "drvfs relays each read to Windows, and mapped files are read through it page by page",
+    "fakeowner": "Docker Desktop relays each read of a shared folder to macOS or Windows",
     "virtiofs": "virtiofs relays each read to the host, whose cache and disk this machine cannot judge",
     "nfs": "NFS reads each page over the network, and a stale size shows as a truncated shard",
     "cifs": "SMB reads each page over the network",

@@ -112,12 +112,16 @@ def _warn_of_throttling(found: Verdict, memory: MemoryFacts, limit: Limit) -> Ve
 
 
 @bounds()
-def memlock(memlock: MemlockFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - the need comes with the facts
-    """Judge whether the engine's process may lock what the tier locks, by its soft limit or its capability."""
+def memlock(memlock: MemlockFacts, proved_bytes: int | None, limit: Limit) -> Verdict:  # noqa: ARG001 - no bounds
+    """Judge whether the engine's process may lock what the tier locks.
+
+    By what an engine child did lock (``proved_bytes``, VmLck) where that was tried, else by the process's soft limit
+    or its capability.
+    """
     allowed = _format_allowed(memlock)
     if memlock.need_bytes <= 0:
         return not_applicable("the tier locks no memory", measured=allowed)
-    enough = memlock.capable or memlock.soft_bytes is None or memlock.soft_bytes >= memlock.need_bytes
+    enough = memlock.enough if proved_bytes is None else proved_bytes >= memlock.need_bytes
     cause, fix = ("", ()) if enough else _why_locked_out(memlock)
     return verdict(
         Word.PASS if enough else Word.FAIL,
@@ -127,7 +131,7 @@ def memlock(memlock: MemlockFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - t
         unit=BYTES.unit,
         cause=cause,
         fix=fix,
-        evidence=_memlock_evidence(memlock),
+        evidence=_memlock_evidence(memlock, proved_bytes),
     )
 
 
@@ -140,10 +144,18 @@ def _bytes_or_unlimited(value: int | None) -> str:
     return "unlimited" if value is None else format_bytes(value)
 
 
-def _memlock_evidence(memlock: MemlockFacts) -> tuple[str, ...]:
-    locked = () if memlock.locked_bytes is None else (f"already_locked={format_bytes(memlock.locked_bytes)}",)
+def _memlock_evidence(memlock: MemlockFacts, proved_bytes: int | None) -> tuple[str, ...]:
+    already = () if memlock.locked_bytes is None else (f"already_locked={format_bytes(memlock.locked_bytes)}",)
+    proved = () if proved_bytes is None else (f"locked_by_an_engine_child={format_bytes(proved_bytes)}",)
     soft, hard = _bytes_or_unlimited(memlock.soft_bytes), _bytes_or_unlimited(memlock.hard_bytes)
-    return (f"process={memlock.process}", f"soft={soft}", f"hard={hard}", f"cap_ipc_lock={memlock.capable}", *locked)
+    return (
+        f"process={memlock.process}",
+        f"soft={soft}",
+        f"hard={hard}",
+        f"cap_ipc_lock={memlock.capable}",
+        *already,
+        *proved,
+    )
 
 
 def _why_locked_out(memlock: MemlockFacts) -> tuple[str, tuple[str, ...]]:

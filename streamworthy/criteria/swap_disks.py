@@ -17,6 +17,8 @@ def judge_swap(device: SwapDevice, swap: SwapFacts) -> Finding:
     measured = _describe(device)
     word, cause = _judge_disks(device, swap)
     fix = (f"sudo swapoff {device.path}", "remove its line from /etc/fstab, or make swap on another flash disk")
+    if device.kind == "virtual":
+        fix = ("on the host of this container: swapon --show", "on the host: pct set ID --swap 0, or no swap limit")
     return Finding(word=word, measured=measured, cause=cause, fix=() if word is Word.PASS else fix)
 
 

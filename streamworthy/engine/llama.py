@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import resource
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from streamworthy.engine.wishes import context_assignments, model_assignments
@@ -16,7 +17,6 @@ from streamworthy.errors import EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from streamworthy.facts.plan import EnginePlan
 
@@ -59,6 +59,7 @@ class Llama:
 
         callback = self.api.llama_log_callback(write)
         self.api.llama_log_set(callback, ctypes.c_void_p(0))
+        _load_backends(self.api)
         self.api.llama_backend_init()
         return callback
 
@@ -199,3 +200,14 @@ def _fields(struct: ctypes.Structure) -> list[str]:
 def _assign(struct: ctypes.Structure, values: dict[str, Any]) -> None:
     for name, value in values.items():
         setattr(struct, name, value)
+
+
+def _load_backends(api: Any) -> None:  # noqa: ANN401 - the binding's module
+    """Register a portable build's CPU code: llama.cpp looks for it beside Python's executable, the wheel has it in lib.
+
+    Through libllama's own handle, so that the registry is the one that it reads. A native build has its CPU code built
+    in, and would have it twice.
+    """
+    folder = Path(api.__file__).parent / "lib"
+    if any(folder.glob("libggml-cpu-*.so")):
+        api._lib.ggml_backend_load_all_from_path(str(folder).encode())  # noqa: SLF001 - the binding's only handle

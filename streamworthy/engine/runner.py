@@ -185,12 +185,7 @@ def _environment() -> dict[str, str]:
 def prove_lock(size: int, scratch: Path) -> int:
     """Lock ``size`` anonymous bytes in an engine child and give what the kernel says is locked (VmLck).
 
-    Loads no model and needs no engine. Raises EngineError with the limit when the kernel refuses.
+    Loads no model and needs no engine. EngineError with the limit when the kernel refuses.
     """
     with Engine(scratch) as engine:
-        locked = int(engine.ask("lock", limit_seconds=60.0, size=size)["locked_bytes"])
-    if locked < size:
-        raise EngineError(
-            f"engine: locked {locked} bytes by VmLck, expected at least {size}", fix="ulimit -l unlimited"
-        )
-    return locked
+        return int(engine.ask("lock", limit_seconds=60.0, size=size)["locked_bytes"])

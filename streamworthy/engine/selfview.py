@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 _MADV_DONTNEED = 4  # asm-generic/mman-common.h
 # FIRST-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH, proc_pid_maps(5); of all line ends only newline is escaped
-_AREA = re.compile(r"^([0-9a-f]{1,16})-([0-9a-f]{1,16}) \S{4} \S+ \S+ ([0-9]{1,20}) +([^\n]+)$", re.MULTILINE | re.ASCII)
+_AREA = re.compile(
+    r"^([0-9a-f]{1,16})-([0-9a-f]{1,16}) \S{4} \S+ \S+ ([0-9]{1,20}) +([^\n]+)$", re.MULTILINE | re.ASCII
+)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 

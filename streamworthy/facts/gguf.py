@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 class GgufFault:
     """One thing in a file that is not what the format says."""
 
-    # "empty", "magic", "truncated", "version", "byte_order", "count", "key", "alignment", "tensor", "type", "layout"
+    # "empty", "magic", "truncated", "version", "byte_order", "count", "key", "alignment", "tensor", "type", "layout",
+    # "model": the file is sound, but not what the engine needs of such a model
     kind: str
-    offset_bytes: int  # where in the file
+    offset_bytes: int | None  # where in the file; None: in no one place
     item: str  # "magic", "key 3", "tensor 'blk.0.ffn_up.weight'"
     found: str
     expected: str
@@ -29,7 +30,8 @@ class GgufFault:
     def line(self) -> str:
         """The fault in one line, without the file's name."""
         tail = f". {self.cause}" if self.cause else ""
-        return f"byte {self.offset_bytes}: {self.item}: found {self.found}, expected {self.expected}{tail}"
+        place = "" if self.offset_bytes is None else f"byte {self.offset_bytes}: "
+        return f"{place}{self.item}: found {self.found}, expected {self.expected}{tail}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

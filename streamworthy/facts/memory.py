@@ -73,7 +73,7 @@ class SwapDevice:
     """One line of /proc/swaps with what is under it."""
 
     path: str  # "/dev/dm-1", "/swapfile"
-    kind: str  # "partition", "file", "zram"
+    kind: str  # "partition", "file", "zram"; "virtual": LXCFS's share of the host's swap
     size_bytes: int
     used_bytes: int
     priority: int
@@ -115,3 +115,8 @@ class MemlockFacts:
     capable: bool  # CAP_IPC_LOCK in the first user namespace: no limit applies
     locked_bytes: int | None  # VmLck; None: macOS
     need_bytes: int  # what the tier locks; 0: nothing
+
+    @property
+    def enough(self) -> bool:
+        """Tell whether limit or capability allow what the tier locks."""
+        return self.capable or self.soft_bytes is None or self.soft_bytes >= self.need_bytes

@@ -90,6 +90,16 @@ class AttentionShape:
     state_width: int
 
 
+def knows(architecture: str) -> bool:
+    """Tell whether an architecture is known here."""
+    return architecture in _GROUPED | _LATENT | _LATENT_INDEXED | _HYBRID or architecture in _SLIDING
+
+
+def groups_heads(architecture: str) -> bool:
+    """Tell whether all layers of an architecture have queries of all heads and keys of fewer, and nothing else."""
+    return architecture in _GROUPED
+
+
 def read_attention(metadata: Metadata) -> AttentionShape:
     """Find out how a model remembers. ProbeError for an architecture that is not known here."""
     architecture = metadata.architecture

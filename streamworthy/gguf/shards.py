@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -224,6 +225,9 @@ def _stat(folder: Path, shard: ShardName) -> ShardFile:
         )
     except OSError as error:
         raise ProbeError(f"{path}: cannot be read: {error.strerror}", fix=f'look at it: ls -lL "{path}"') from error
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe waits for a writer, for ever
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+        raise ProbeError(f"{path}: found {kind}, expected a shard", fix=f'look at it: ls -ldL "{path}"')
     return ShardFile(
         number=shard.number,
         name=shard.name,

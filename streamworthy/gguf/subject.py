@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from streamworthy.errors import ProbeError
 from streamworthy.facts.gguf import ShardHeader
-from streamworthy.facts.shards import SetTotal
+from streamworthy.facts.shards import OpenFiles, SetTotal
 from streamworthy.facts.storage import Placement
 from streamworthy.gguf.cursor import GgufError
 from streamworthy.gguf.extents import probe_extents
 from streamworthy.gguf.kv_cache import measure_kv
 from streamworthy.gguf.ledger import draw_ledger
 from streamworthy.gguf.metadata import Metadata
+from streamworthy.gguf.model_check import check_model
 from streamworthy.gguf.names import engine_name
 from streamworthy.gguf.reader import scan_header
 from streamworthy.gguf.shards import list_shards
@@ -117,7 +118,8 @@ class Subject:
         for shard in self.present:
             header, faults = scan_header(Path(shard.path))
             found.append(ShardHeader(number=shard.number, name=shard.name, header=header, faults=faults))
-        return tuple(found)
+        whole = len(found) == max(self.listing.count, 1)
+        return check_model(found) if whole and self.listing.form in ("set", "plain") else tuple(found)
 
     @cached_property
     def extents(self) -> SetExtents:
@@ -147,6 +149,16 @@ class Subject:
     def total(self) -> SetTotal:
         """The size of the whole set, also while it is being downloaded."""
         return _add_up(self.listing, self.present, self.headers)
+
+    @property
+    def open_files(self) -> OpenFiles:
+        """How many files may be open at once: the engine keeps all shards open while it loads."""
+        import resource
+
+        soft, hard = (
+            None if limit == resource.RLIM_INFINITY else limit for limit in resource.getrlimit(resource.RLIMIT_NOFILE)
+        )
+        return OpenFiles(soft_count=soft, hard_count=hard)
 
     @property
     def set_total_bytes(self) -> int | None:
@@ -182,6 +194,8 @@ class Subject:
         from streamworthy.gguf.manifest import find_manifest
 
         paths = tuple(Path(shard.path) for shard in self.present)
+        if not paths:
+            raise ProbeError(f"{self.listing.folder}: no shard is there to verify")
         say = self._say
         return verify(
             paths,

@@ -90,7 +90,7 @@ def probe_memlock(*, need_bytes: int, pid: str = "self") -> MemlockFacts:
     """Read what this process may lock; macOS tells it of no other one."""
     if pid != "self":
         raise ProbeError(f"locked memory of process {pid}: macOS tells a process its own limits only")
-    import resource  # noqa: PLC0415 - absent on other systems
+    import resource  # absent on other systems
 
     soft, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     return MemlockFacts(

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 _SWAPS = "proc/swaps"
 _SWAPPINESS = "proc/sys/vm/swappiness"
-_LINE = re.compile(r"([^ \t]+)\s+(partition|file)\s+([0-9]{1,15})\s+([0-9]{1,15})\s+(-?[0-9]{1,9})\s*", re.ASCII)
+_LINE = re.compile(
+    r"([^ \t]+)\s+(partition|file|virtual)\s+([0-9]{1,15})\s+([0-9]{1,15})\s+(-?[0-9]{1,9})\s*", re.ASCII
+)
 _DELETED = " (deleted)"
 
 
@@ -32,7 +34,7 @@ class SwapLine:
     """One line of /proc/swaps."""
 
     path: str
-    kind: str  # "partition" or "file"
+    kind: str  # "partition" or "file"; "virtual" from LXCFS
     size_bytes: int
     used_bytes: int
     priority: int
@@ -49,7 +51,7 @@ def parse_swaps(text: str) -> tuple[SwapLine, ...]:
 def _parse_line(line: str, number: int) -> SwapLine:
     match = _LINE.fullmatch(line)
     if match is None:
-        expected = "'PATH partition|file SIZE USED PRIORITY'"
+        expected = "'PATH partition|file|virtual SIZE USED PRIORITY'"
         raise ParseError("swap", where=f"/{_SWAPS}", line=number, found=line, expected=expected)
     return SwapLine(
         path=unescape(match[1]).removesuffix(_DELETED),
@@ -99,6 +101,8 @@ def _probe_device(root: Sysroot, line: SwapLine) -> SwapDevice:
     )
     if zram:
         return device
+    if line.kind == "virtual":
+        return replace(device, leaves_unknown="LXCFS shows what this container may use of the host's swap, and no disk")
     try:
         return replace(device, leaves=_probe_leaves(root, line))
     except ProbeError as error:

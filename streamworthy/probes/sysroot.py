@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 class Sysroot:
     """A machine's kernel files. Paths are given without a leading slash: ``proc/meminfo``.
 
-    ``live`` is True for this machine; ``answers`` holds machine.toml of a captured one and is empty when live.
+    ``live`` is True for this machine; ``answers`` holds machine.toml of a captured one and is empty when live, and so
+    does ``refusals``: what the captured machine did not let be read, with the reason.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
         self.live = root == Path("/")
         self.answers: Mapping[str, Any] = {} if self.live else _read_answers(root)
-        self._refused = _read_refusals(self.answers)
+        self.refusals = _read_refusals(self.answers)
 
     def path(self, name: str) -> Path:
         """Give the place of a kernel file below the root."""
@@ -38,8 +39,8 @@ class Sysroot:
 
     def _refuse(self, name: str) -> None:
         """Refuse what the machine refused when it was captured: what cannot be read is not absent."""
-        if name in self._refused:
-            raise ProbeError(f"/{name}: cannot be read: {self._refused[name]}")
+        if name in self.refusals:
+            raise ProbeError(f"/{name}: cannot be read: {self.refusals[name]}")
 
     def read_text(self, name: str) -> str:
         """Read a kernel file; ProbeError when it cannot be read."""

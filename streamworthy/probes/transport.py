@@ -47,16 +47,17 @@ _BY_PATH = (  # first match wins
 _EMULATED = re.compile(r"QEMU|VBOX|Virtual|Elastic Block|nvme_card-pd|NVMe Accelerator")
 _LOGICAL_DRIVE = re.compile(r"LOGICAL VOLUME|PERC|RAID|^MR[0-9]", re.IGNORECASE)
 _SAS_DRIVERS = frozenset(("mpt2sas", "mpt3sas", "mpi3mr", "hpsa", "smartpqi", "isci", "megaraid_sas", "pm80xx"))
+_RAID_DRIVERS = frozenset(("aacraid", "arcmsr", "3w-9xxx", "3w-sas"))
 _RAID_VENDORS = frozenset(("3ware", "AMCC", "Adaptec", "ASR", "Areca"))
 
 
 def probe_transport(root: Sysroot, folder: str) -> str:
     """Name the transport of the disk whose folder below sys/devices is given; BlockLeaf lists the words."""
+    if "/nvme" in folder:  # before the buses: Hyper-V hangs drives that it passes through below VMBus
+        return _nvme(root, folder)
     for pattern, word in _BY_PATH:
         if pattern.search(folder):
             return word
-    if "/nvme" in folder:
-        return _nvme(root, folder)
     if "/mmc_host/" in folder:
         return {"MMC": "emmc", "SD": "sd"}.get(_attribute(root, f"{folder}/device/type"), "unknown")
     return _scsi(root, folder) if "/target" in folder else "unknown"
@@ -91,7 +92,7 @@ def _scsi(root: Sysroot, folder: str) -> str:
         return "sata"
     # megaraid_sas shows logical drives on channel 2 and above, drives passed through below
     logical = driver == "megaraid_sas" and re.search(r"/target[0-9]+:[2-9]:", folder)
-    if logical or _LOGICAL_DRIVE.search(model) or vendor in _RAID_VENDORS:
+    if logical or _LOGICAL_DRIVE.search(model) or vendor in _RAID_VENDORS or driver in _RAID_DRIVERS:
         return "raid"
     if driver.startswith("ufs"):
         return "ufs"

@@ -78,9 +78,7 @@ def _captured_placement(root: Sysroot, folder: str, shard: Mapping[str, object])
     )
 
 
-def note_model(
-    root: Sysroot, placements: tuple[Placement, ...], *, folder: str, set_total_bytes: int | None
-) -> None:
+def note_model(root: Sysroot, placements: tuple[Placement, ...], *, folder: str, set_total_bytes: int | None) -> None:
     """Note ``[model]`` as :func:`probe_captured_model` reads it."""
     total = {} if set_total_bytes is None else {"total_bytes": set_total_bytes}
     root.note("model", {"path": folder, **total, "shards": [_note_of(each, folder) for each in placements]})

@@ -29,7 +29,7 @@ def format_cache(found: CacheMap) -> Iterator[str]:
     if found.layout_unknown:
         yield f"which tensors these are is not known: {found.layout_unknown}"
     if found.sampled:
-        yield "shares are estimates from about 1,000 pages: this user may not ask for all (neither owner nor writer)"
+        yield "estimates from about 1,000 pages, some of which were read for it: only owner and writer are told exactly"
 
 
 def _shard_rows(found: CacheMap) -> Sequence[tuple[str, ...]]:

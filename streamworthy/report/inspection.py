@@ -34,6 +34,23 @@ def format_inspection(found: Inspection) -> Iterator[str]:
     yield from _space(found, least)
 
 
+def derive(found: Inspection) -> dict[str, object]:
+    """Give what follows from the facts and stands in the text: for readers of the JSON, which holds the facts."""
+    sizes, ledger = found.sizes, found.ledger
+    left = None if ledger is None else cache_bytes(ledger)
+    return {
+        "partial": found.completeness.partial,
+        "bits_per_weight": {
+            "all": 8 * sizes.total_bytes / max(1, sizes.parameter_count),
+            **{str(kind.kind): kind.bits_per_weight for kind in found.kinds},
+        },
+        "kv_bytes": None if found.kv is None else found.kv.total_bytes,
+        "cache_bytes": left,
+        "cache_to_experts_ratio": None if left is None or not sizes.expert_bytes else left / sizes.expert_bytes,
+        "space_bytes": found.intermediate_bytes + found.total.whole_bytes,
+    }
+
+
 def format_parameters(count: int) -> str:
     """Write a number of weights as model cards do: ``134.5 M``, ``744.0 B``."""
     for name, factor in (("T", 10**12), ("B", 10**9), ("M", 10**6), ("k", 10**3)):

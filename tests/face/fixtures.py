@@ -100,6 +100,12 @@ def roofs(run, bench, model):
 
 
 @pytest.fixture
+def lock_proof(run):
+    """Give a function that locks what the tier locks in an engine child and tells what the kernel says is locked."""
+    return run.lock_proof
+
+
+@pytest.fixture
 def record(request):
     """Put a series of samples into pytest-benchmark, on a virtual clock, and give it back to be judged."""
     from streamworthy.engine.recording import VirtualClock

@@ -117,10 +117,3 @@ def pytest_sessionfinish(session, exitstatus):
         run.say(f"report: {error}")
         session.exitstatus = EXIT_CODES[Closing.UNDECIDED]
     return result
-
-
-def pytest_benchmark_update_machine_info(config, machine_info):
-    """Keep the host's name out of saved benchmarks when asked to."""
-    run = run_of(config)
-    if run is not None and run.request.anonymous:
-        machine_info["node"] = run.host_id

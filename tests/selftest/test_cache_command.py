@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import mmap
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -42,9 +45,12 @@ def shares(model):
 
 def test_show_tells_shards_kinds_and_layers(shards):
     """A wholly resident set is 100 % in all three tables."""
-    for path in shards:
-        path.read_bytes()
-    code, out, _ = streamworthy("cache", "show", shards[1])
+    with contextlib.ExitStack() as stack:
+        for path in shards:  # mapped, so that nobody else on this machine can drop them meanwhile
+            file = stack.enter_context(path.open("rb"))
+            area = stack.enter_context(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
+            sum(area[:: mmap.PAGESIZE])
+        code, out, _ = streamworthy("cache", "show", shards[1])
     assert code == 0
     assert re.search(r"^moe-00001-of-00003\.gguf .* 100\.0 % ", out, re.MULTILINE)
     assert re.search(r"^all .* 100\.0 %", out, re.MULTILINE)
@@ -78,6 +84,13 @@ def test_warm_without_a_budget_takes_what_memory_allows(shards):
     assert streamworthy("cache", "warm", shards[0])[0] == 0
     assert residency(shards).share > 0.99
     assert "read 0 B\n" in streamworthy("cache", "warm", shards[0])[1]
+
+
+def test_a_budget_beyond_memory_is_said(shards):
+    """All of a small model is still brought."""
+    code, out, _ = streamworthy("cache", "warm", shards[0], "--bytes", "900 TiB")
+    assert code == 0
+    assert out.startswith("900.0 TiB is more than there is to spare (")
 
 
 def test_evict_is_verified(shards):
@@ -162,6 +175,23 @@ def test_a_wrong_option_is_one_line(shards, arguments, message):
     code, out, err = streamworthy("cache", *arguments, shards[0])
     assert (code, out) == (2, "")
     assert err.startswith(f"streamworthy: {message}")
+
+
+def test_fuse_is_not_asked(tmp_path, shards):
+    """To open a file there drops its pages, so that any answer would be wrong afterwards."""
+    if shutil.which("bindfs") is None:
+        pytest.skip("bindfs is not installed")
+    mount = tmp_path / "mount"
+    mount.mkdir()
+    mounted = subprocess.run(["bindfs", str(shards[0].parent), str(mount)], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"bindfs cannot mount here: {mounted.stderr.decode()}")
+    try:
+        code, out, err = streamworthy("cache", "show", mount / shards[0].name)
+    finally:
+        subprocess.run(["umount", str(mount)], check=True)
+    assert (code, out) == (2, "")
+    assert "lies on FUSE" in err
 
 
 @pytest.mark.parametrize("action", ["show", "warm", "evict"])

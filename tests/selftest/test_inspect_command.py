@@ -66,6 +66,10 @@ def test_json_has_the_numbers_of_the_text(tmp_path):
         "dense", "shared experts", "output", "embeddings", "routed experts", "unused layers"
     }  # fmt: skip
     assert found["completeness"]["absent"] == []
+    assert found["bits_per_weight"]["routed experts"] == 4.5
+    assert found["kv_bytes"] == 6 * 2**20
+    assert found["cache_to_experts_ratio"] == found["cache_bytes"] / sizes.expert_bytes
+    assert (found["partial"], found["space_bytes"]) == (False, 2 * sizes.parameter_count + path.stat().st_size)
 
 
 def test_the_first_shard_alone_says_what_is_partial(tmp_path):

@@ -20,9 +20,9 @@ def test_limit(require, machine, limit):
     require(memory.limit(machine.memory, limit))
 
 
-def test_memlock(require, machine, limit):
+def test_memlock(require, machine, lock_proof, limit):
     """Where locking is refused the engine only warns and runs on, and its weights can be evicted under load."""
-    require(memory.memlock(machine.memlock, limit))
+    require(memory.memlock(machine.memlock, lock_proof(), limit))
 
 
 def test_swap_location(require, machine, limit):

@@ -93,7 +93,7 @@ def test_an_exception_inside_lets_go(model):
 
 def test_more_than_memory_has_to_spare_is_refused(model):
     """Locked pages are never given back, so nothing is begun."""
-    with pytest.raises(UsageError, match="found 1.0 MiB of memory to spare, expected 2.0 MiB"):
+    with pytest.raises(UsageError, match=r"found 1\.0 MiB of memory to spare, expected 2\.0 MiB"):
         hold(Sysroot(), dense_places(model[1]), available_bytes=MIB).__enter__()
 
 

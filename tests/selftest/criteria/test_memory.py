@@ -138,12 +138,12 @@ def test_an_unknown_limit_is_an_error():
 )
 def test_locked_memory_is_judged_at_its_limit(soft, word):
     """The soft limit is what the kernel applies; unlimited is enough for everything."""
-    assert memory.memlock(replace(LOCK, soft_bytes=soft), limit()).word is word
+    assert memory.memlock(replace(LOCK, soft_bytes=soft), None, limit()).word is word
 
 
 def test_the_capability_overrides_any_limit():
     """The whole verdict of a privileged process with 8 MiB."""
-    assert memory.memlock(replace(LOCK, capable=True), limit()) == verdict(
+    assert memory.memlock(replace(LOCK, capable=True), None, limit()) == verdict(
         Word.PASS,
         measured="unlimited (CAP_IPC_LOCK; limit 8.0 MiB)",
         required="at least 64.0 MiB to be locked",
@@ -153,23 +153,31 @@ def test_the_capability_overrides_any_limit():
     )
 
 
+@pytest.mark.parametrize(("proved", "word"), [(64 * MIB - 1, Word.FAIL), (64 * MIB, Word.PASS)])
+def test_what_was_locked_decides_over_what_limits_say(proved, word):
+    """A limit can lie, in a user namespace for one; VmLck of an engine child cannot."""
+    found = memory.memlock(replace(LOCK, soft_bytes=None), proved, limit())
+    assert found.word is word
+    assert found.evidence[-1].startswith("locked_by_an_engine_child=")
+
+
 def test_nothing_to_lock_is_not_applicable_and_shows_the_limit():
     """A reader still sees what is allowed."""
-    found = memory.memlock(replace(LOCK, need_bytes=0), limit())
+    found = memory.memlock(replace(LOCK, need_bytes=0), None, limit())
     assert (found.word, found.measured, found.cause) == (Word.NOT_APPLICABLE, "8.0 MiB", "the tier locks no memory")
 
 
 @pytest.mark.parametrize(("hard", "fix"), [(None, "ulimit -S -l 65536"), (64 * MIB, "ulimit -S -l 65536")])
 def test_a_soft_limit_below_a_sufficient_hard_one_needs_no_root(hard, fix):
     """The shell itself can raise it."""
-    found = memory.memlock(replace(LOCK, hard_bytes=hard), limit())
+    found = memory.memlock(replace(LOCK, hard_bytes=hard), None, limit())
     assert (found.word, found.fix[0]) == (Word.FAIL, fix)
     assert "the soft limit is lower than the hard one" in found.cause
 
 
 def test_a_low_hard_limit_has_a_remedy_for_shell_service_and_container():
     """Services do not read limits.conf."""
-    found = memory.memlock(LOCK, limit())
+    found = memory.memlock(LOCK, None, limit())
     assert found.cause == "RLIMIT_MEMLOCK is too low and the process has no CAP_IPC_LOCK"
     assert [line.partition(" ")[0] for line in found.fix] == ["login", "service", "container:"]
     assert "LimitMEMLOCK=infinity" in found.fix[1]

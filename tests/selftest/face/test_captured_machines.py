@@ -25,6 +25,48 @@ EXPECTED = {
     "wsl2-drvfs": (
         "laptop-16g", "NOT QUALIFIED", 1, {"storage.filesystem", "storage.network", "storage.transport"}, set(),
     ),
+    "board-pi5-sd-card-32bit": ("laptop-16g", "NOT QUALIFIED", 1, {"cpu.architecture", "storage.transport"}, set()),
+    "board-pi5-usb-nvme": ("laptop-16g", "NOT QUALIFIED", 1, {"storage.transport"}, set()),
+    "client-nfs4": (
+        "laptop-64g", "NOT QUALIFIED", 1, {"storage.filesystem", "storage.network", "storage.transport"}, set(),
+    ),
+    "cloud-azure-ephemeral-raid": ("laptop-64g", "PARTIAL", 0, set(), set()),
+    "cloud-graviton-ebs": ("laptop-64g", "NOT QUALIFIED", 1, {"storage.transport"}, set()),
+    "container-cgroup-v1": ("laptop-64g", "PARTIAL", 0, set(), set()),
+    "desktop-dual-boot-ntfs3": ("laptop-32g", "NOT QUALIFIED", 1, {"storage.filesystem"}, set()),
+    "desktop-loop-image": ("laptop-32g", "PARTIAL", 0, set(), set()),
+    "desktop-path-with-blanks": ("laptop-32g", "PARTIAL", 0, set(), set()),
+    "desktop-stacked-mounts": ("laptop-32g", "PARTIAL", 0, set(), set()),
+    "docker-model-in-image": (
+        "laptop-64g", "UNDECIDED", 10, set(),
+        {"storage.filesystem", "storage.network", "storage.rotational", "storage.transport"},
+    ),
+    "kubernetes-parent-limit": ("laptop-64g", "NOT QUALIFIED", 1, {"memory.available", "memory.limit"}, set()),
+    "laptop-asahi": ("laptop-32g", "PARTIAL", 0, set(), set()),
+    "laptop-btrfs-compressed": ("laptop-32g", "NOT QUALIFIED", 1, {"storage.filesystem"}, set()),
+    "laptop-fedora-btrfs-zram": ("laptop-32g", "PARTIAL", 0, set(), set()),
+    "lxc-lxcfs": ("laptop-32g", "PARTIAL", 0, set(), set()),
+    "nas-mergerfs": (
+        "laptop-32g", "NOT QUALIFIED", 1,
+        {"memory.swap_location", "storage.filesystem", "storage.network", "storage.transport"}, set(),
+    ),
+    "server-arm64-64k-pages": ("fits-in-ram", "PARTIAL", 0, set(), set()),
+    "server-bcache": ("laptop-64g", "NOT QUALIFIED", 1, {"storage.rotational", "storage.transport"}, set()),
+    "server-cap-ipc-lock": ("xeon-128g", "PARTIAL", 0, set(), set()),
+    "server-lvm-mixed-disks": ("laptop-64g", "NOT QUALIFIED", 1, {"storage.rotational", "storage.transport"}, set()),
+    "server-memlock-service": ("xeon-128g", "NOT QUALIFIED", 1, {"memory.memlock"}, set()),
+    "server-nvme-multipath": ("laptop-64g", "PARTIAL", 0, set(), set()),
+    "server-raid-controller": ("laptop-64g", "UNDECIDED", 10, set(), {"storage.rotational", "storage.transport"}),
+    "server-sandy-bridge": ("xeon-128g", "NOT QUALIFIED", 1, {"cpu.instruction_set"}, set()),
+    "server-zfs": ("laptop-64g", "UNDECIDED", 10, set(), {"storage.rotational", "storage.transport"}),
+    "vm-hyperv-slow-disk": ("laptop-32g", "NOT QUALIFIED", 1, {"storage.rotational", "storage.transport"}, set()),
+    "vm-kvm-empty-disk": ("laptop-32g", "UNDECIDED", 10, set(), {"storage.rotational", "storage.transport"}),
+    "vm-virtiofs-aarch64": (
+        "laptop-32g", "NOT QUALIFIED", 1, {"storage.filesystem", "storage.network", "storage.transport"}, set(),
+    ),
+    "vm-vmware": ("laptop-32g", "PARTIAL", 0, set(), set()),
+    "workstation-mapper-name": ("laptop-64g", "PARTIAL", 0, set(), set()),
+    "wsl2-vhdx": ("laptop-32g", "PARTIAL", 0, set(), set()),
 }  # fmt: skip
 ELEMENTS = {"FAIL": "failure", "error": "error", "inconclusive": "error", "n/a": "skipped", "waived": "skipped"}
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -23,10 +26,18 @@ QUICK = ("--depth", "quick", "--disturb", "--scratch")
 
 
 @pytest.fixture(scope="session")
-def live(scratch, engine, tmp_path_factory):
+def saved():
+    """Give a folder for saved samples below the suite's own, outside of which pytest-benchmark cannot compare."""
+    (ROOT / ".benchmarks").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="selftest-", dir=ROOT / ".benchmarks") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="session")
+def live(scratch, engine, saved, tmp_path_factory):
     """One quick run on the sample, with its samples saved as pytest-benchmark does."""
     folder = tmp_path_factory.mktemp("live")
-    storage = f"--benchmark-storage=file://{folder}/saved"
+    storage = f"--benchmark-storage=file://{saved}/ours"
     return folder, qualify(folder, *QUICK, scratch, "--benchmark-save=first", storage, timeout=900)
 
 
@@ -61,15 +72,33 @@ def test_each_speed_carries_its_samples_and_its_state(live):
         assert case.properties["evidence"]
 
 
-def test_saved_samples_can_be_compared(live, scratch):
+def test_saved_samples_can_be_compared(live, scratch, saved):
     """--benchmark-compare finds what --benchmark-save stored, by gate."""
     folder, run = live
     assert "samples" in run.cases["load.mmap"].properties
     again = qualify(
         folder / "again", *QUICK, scratch, "-k", "test_load and mmap",
-        f"--benchmark-storage=file://{folder}/saved", "--benchmark-compare", timeout=600,
+        f"--benchmark-storage=file://{saved}/ours", "--benchmark-compare", timeout=600,
     )  # fmt: skip
     assert "Comparing against benchmarks from" in again.screen, again.screen
+    assert "(0001_first)" in again.screen  # a row of the table
+
+
+def test_samples_of_another_build_are_not_compared(live, scratch, saved):
+    """Samples that were saved with a portable engine are left out, and the run says so."""
+    folder, _ = live
+    ours = next((saved / "ours").rglob("*_first.json"))
+    other = saved / "other" / ours.relative_to(saved / "ours")
+    other.parent.mkdir(parents=True)
+    text = ours.read_text(encoding="utf-8")
+    engine = json.loads(text)["machine_info"]["engine"]
+    other.write_text(text.replace(engine, "llama-cpp-python 0.3.36, other"), encoding="utf-8")
+    run = qualify(
+        folder / "third", *QUICK, scratch, "-k", "test_load and mmap",
+        f"--benchmark-storage=file://{saved}/other", "--benchmark-compare", timeout=600,
+    )  # fmt: skip
+    assert "Nothing is compared: saved with llama-cpp-python 0.3.36, other" in run.screen
+    assert "(0001_first)" not in run.screen
 
 
 def test_the_second_run_makes_nothing(live, scratch):

@@ -12,6 +12,7 @@ from types import CodeType
 from streamworthy.gguf import cursor, reader, strangers, tensor_table
 from tests.selftest.fuzz.gguf_target import run_header
 from tests.selftest.fuzz.targets import CORPUS
+from tests.selftest.gguf.build import build
 
 MODULES = (reader, cursor, tensor_table, strangers)
 _ALWAYS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE", "SEND", "JUMP")
@@ -26,9 +27,12 @@ class Branches:
         self.files = {module.__file__ for module in modules}
         for module in modules:
             for code in _codes(module):
+                before = ""
                 for step in dis.get_instructions(code):
-                    if step.opcode in (*dis.hasjrel, *dis.hasjabs) and step.opname not in _ALWAYS:
+                    jumps = step.opcode in (*dis.hasjrel, *dis.hasjabs) and step.opname not in _ALWAYS
+                    if jumps and before != "CHECK_EXC_MATCH":  # an exception of another kind is what fuzzing looks for
                         self.jumps.setdefault(code, {})[step.offset] = set()
+                    before = step.opname
 
     def watch(self, call):
         """Run a call and note where jumps lead."""
@@ -81,7 +85,7 @@ def _codes(module):
         wanted |= {(child.co_qualname, child.co_firstlineno): child for child in children}
         pending += children
     for value in list(wanted.values()):
-        if not value.co_name.startswith("<module"):
+        if not value.co_qualname.startswith("<"):  # what runs when the module is imported
             yield value
 
 
@@ -104,8 +108,12 @@ def _watch_files(branches):
             branches.watch(lambda: _shrunk(descriptor))
         finally:
             os.close(descriptor)
-        for place in (path, Path(folder), Path(folder, "absent")):
+        for place in (path, Path(folder), Path(folder, "absent"), *sorted((CORPUS / "header").iterdir())):
             branches.watch(lambda place=place: _scan(place))
+        words = ["w" * 500] * (cursor.WINDOW_BYTES // 500)  # a vocabulary that does not fit in a window
+        long = build((("tokens", "arr[str]", words),), ())
+        branches.watch(lambda: run_header(long))
+        branches.watch(lambda: cursor.unreadable(path, OSError("no number")))
 
 
 def _shrunk(descriptor):

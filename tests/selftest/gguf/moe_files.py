@@ -1,4 +1,4 @@
-"""A small mixture of experts of every kind of tensor, whole or in shards, and one of any size that is all holes. Not a test."""
+"""A small mixture of experts with every kind of tensor, and one of any size that is all holes. Not a test."""
 
 from __future__ import annotations
 

@@ -166,3 +166,13 @@ def test_an_unknown_name_is_an_error():
     """The name is repeated."""
     with pytest.raises(ProbeError, match="/dev/mapper/gone: no such block device"):
         device_of_name(machine("laptop-luks-lvm"), "/dev/mapper/gone")
+
+
+def test_udevs_links_are_followed_inside_a_capture(tmp_path):
+    """/dev/disk/by-id/... leads to the kernel's name; without the link nothing is guessed."""
+    path = "sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda"
+    files = disk(path, "8:0") | {"dev/sda": ""}
+    root = tree(tmp_path, files=files, links=numbered((path, "8:0")) | {"dev/disk/by-id/disk1": "dev/sda"})
+    assert device_of_name(root, "/dev/disk/by-id/disk1") == "8:0"
+    with pytest.raises(ProbeError):
+        device_of_name(root, "/dev/disk/by-id/disk2")

@@ -171,3 +171,9 @@ def test_any_text_is_processors_or_a_parse_error(text):
     """No text makes the parser raise anything else."""
     with contextlib.suppress(ParseError):
         assert parse_cpuinfo(text)
+
+
+def test_a_capture_tells_the_width_of_the_program():
+    """A 64-bit kernel may run a 32-bit system; older captures do not say."""
+    assert probe_cpu(captured("board-pi5-sd-card-32bit")).pointer_bits == 32
+    assert probe_cpu(captured("laptop-nvme")).pointer_bits is None

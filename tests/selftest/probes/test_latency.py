@@ -145,3 +145,12 @@ def test_a_volume_without_shards_cannot_be_measured():
     empty = replace(facts, volumes=(replace(volume, shards=()),))
     (found,) = probe_random_read_latency(Sysroot(), empty).volumes
     assert (found.reads, "no shard lies there yet" in found.reason) == (None, True)
+
+
+def test_why_it_was_not_measured_is_kept_by_a_capture():
+    """The reason of then is told, not that there is none."""
+    root, facts = captured("vm-virtio")
+    root.answers = {**root.answers, "latency": [{"mount": "/", "reason": "the shards are in the page cache"}]}
+    assert probe_random_read_latency(root, facts).volumes == (
+        VolumeLatency(mount_point="/", reads=None, reason="the shards are in the page cache"),
+    )

@@ -19,7 +19,7 @@ from streamworthy.probes.mountinfo import (
     unescape,
 )
 from streamworthy.probes.sysroot import Sysroot
-from tests.selftest.probes.trees import MACHINES, machine
+from tests.selftest.probes.trees import MACHINES, machine, tree
 
 LINE = r"62 1 259:7 /sub /mnt/my\040models rw,noatime shared:1 master:2 - xfs /dev/nvme1n1p1 rw,attr2,inode64"
 
@@ -103,7 +103,7 @@ def test_a_path_that_nothing_holds_is_unknown():
 
 
 @pytest.mark.parametrize(
-    "fstype", ["9p", "drvfs", "nfs", "nfs4", "cifs", "smb3", "virtiofs", "ceph", "fuse", "fuse.sshfs"]
+    "fstype", ["9p", "drvfs", "nfs", "nfs4", "cifs", "smb3", "virtiofs", "ceph", "fuse", "fuse.sshfs", "fakeowner"]
 )
 def test_remote_and_relayed_filesystems_are_named(fstype):
     """The kind is the type itself."""
@@ -135,3 +135,14 @@ def test_this_machine_s_kernel_and_the_prefix_rule_agree(tmp_path):
     mounts = probe_mounts(root)
     path = os.path.realpath(tmp_path)
     assert probe_mount_of(root, mounts, path) == mount_of(mounts, path)
+
+
+def test_the_kernels_answer_is_taken_from_a_capture(tmp_path):
+    """A mount that a later one hides still holds the path, if the kernel said so when it was captured."""
+    text = "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n21 20 8:2 / /m rw - ext4 /dev/sda2 rw\n"
+    text += "22 20 8:3 / /m rw - xfs /dev/sda3 rw\n"
+    root = tree(tmp_path, files={"proc/self/mountinfo": text})
+    assert probe_mount_of(root, probe_mounts(root), "/m/a").mount_id == 22
+    root.answers = {"mount_of": [{"path": "/m/a", "mount_id": 21}]}
+    assert probe_mount_of(root, probe_mounts(root), "/m/a").mount_id == 21
+    assert probe_mount_of(root, probe_mounts(root), "/m/b").mount_id == 22

@@ -137,3 +137,13 @@ def test_any_text_is_swap_or_a_parse_error(text):
     for parse in (parse_swaps, parse_swappiness):
         with contextlib.suppress(ParseError):
             parse(text)
+
+
+def test_lxcfs_shows_the_hosts_swap_without_a_disk(tmp_path):
+    """In an LXC container /proc/swaps is LXCFS's: one line of type virtual, whose disk is unknown."""
+    text = "Filename\t\t\t\tType\t\tSize\tUsed\tPriority\n"
+    text += "none                                    virtual\t\t524288\t128\t0\n"
+    (device,) = probe_swap(changed(tmp_path, "laptop-nvme", {"proc/swaps": text}), model_disks=None).devices
+    assert (device.path, device.kind, device.size_bytes, device.used_bytes) == ("none", "virtual", 2**29, 128 * KIB)
+    assert device.leaves == ()
+    assert "LXCFS" in device.leaves_unknown

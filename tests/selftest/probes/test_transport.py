@@ -85,6 +85,8 @@ def test_a_multipath_nvme_drive_is_known_by_its_controllers(tmp_path, transport,
             {"vendor": "Msft", "model": "Virtual Disk"},
             "hyperv",
         ),
+        (f"{PCI}/0000:09:00.0", {"vendor": "ASR8805", "model": "LogicalDrv 0", "proc_name": "aacraid"}, "raid"),
+        (f"{PCI}/0000:09:00.0", {"vendor": "LSI", "model": "9750-4i DISK", "proc_name": "3w-sas"}, "raid"),
         ("sys/devices/pci0000:00/0000:09:00.0", {"vendor": "WHO", "model": "KNOWS"}, "unknown"),
     ],
 )
@@ -156,3 +158,12 @@ def test_disks_without_attributes_are_known_by_their_path(tmp_path, folder, word
 def test_flags_count_only_where_the_medium_is_passed_on(transport, rotational, evidence):
     """Behind USB "not spinning" is passed on, "spinning" is what the kernel assumes."""
     assert flags_are_evidence(transport, rotational=rotational) is evidence
+
+
+def test_an_nvme_drive_passed_through_by_hyperv_is_a_drive(tmp_path):
+    """Azure hangs whole drives below VMBus: the bus is made up, the drive is not (colibri#1384)."""
+    bus = "sys/devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/MSFT1000:00/00000001-7870-47b5-8203-907d12ca697e"
+    folder = f"{bus}/pci7870:00/7870:00:00.0/nvme/nvme1"
+    files = {f"{folder}/model": "Microsoft NVMe Direct Disk v2", f"{folder}/transport": "pcie"}
+    root = tree(tmp_path, files=files, links={f"{folder}/nvme1n1/device": folder})
+    assert probe_transport(root, f"{folder}/nvme1n1") == "nvme"

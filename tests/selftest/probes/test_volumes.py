@@ -209,3 +209,24 @@ def test_a_captured_shard_may_lie_elsewhere(tmp_path):
         "/m",
         None,
     )
+
+
+def test_which_shards_are_compressed_is_answered_by_the_capture(tmp_path):
+    """FIEMAP was asked when the machine was captured: none is an answer, no answer leaves the mount options."""
+    mountinfo = "20 1 0:32 / / rw - btrfs /dev/sda rw,compress=zstd:1,subvol=/\n"
+    root = two_disks(tmp_path, mountinfo)
+    for answers, found in (({}, None), ({"encoded": [{"mount": "/", "shards": ["/m/a"]}]}, ("/m/a",))):
+        root.answers = answers
+        facts = probe_volumes(root, (shard("/m/a"),), folder="/m", set_total_bytes=100)
+        assert facts.volumes[0].encoded_shards == found
+
+
+def test_which_layer_holds_a_shard_is_answered_by_the_capture(tmp_path):
+    """The lower layer has it, and lies on the other disk."""
+    lines = ("20 1 8:0 / / rw - ext4 /dev/sda rw", "21 20 8:16 / /low rw - ext4 /dev/sdb rw")
+    overlay = "22 20 0:50 / /merged rw - overlay overlay rw,lowerdir=/low/l,upperdir=/up,workdir=/work"
+    root = two_disks(tmp_path, "\n".join((*lines, overlay)))
+    for answers, found in (({}, ["sda"]), ({"layer": [{"path": "/merged/a", "folder": "/low/l"}]}, ["sdb"])):
+        root.answers = answers
+        (volume,) = probe_volumes(root, (shard("/merged/a"),), folder="/merged", set_total_bytes=100).volumes
+        assert names(volume) == found
