@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MEMORY = ("tmpfs", "ramfs")
 _PACKED = ("squashfs", "erofs", "cramfs")  # they take O_DIRECT or not; either way they unpack
-REREAD_RATIO = 1.25  # rates of healthy drives repeat within a few percent
+REREAD_RATIO = 1.4  # a host's memory is several times as fast as a disk; a noisy machine repeats within a third
 _READ_SHARE = 0.9  # of the bytes asked for; the rest leaves room for accounting of merged and split requests
 _CACHED_SHARE = 0.1
 _HOLES_SHARE = 0.99  # of the shards' size; extents and tails take a little more or less

@@ -28,6 +28,7 @@ _AVAILABLE_SHARE = 0.25
 _PASS_SECONDS = 0.02  # the least that one timed pass takes
 _KNEE_SHARE = 0.95
 _SLAB_BYTES = 4 * 2**20
+_LEAST_SLAB_BYTES = 2**20  # of smaller ones the interpreter takes longer than the memory
 PASSES = {"quick": 9, "standard": 25, "full": 50}
 
 
@@ -50,7 +51,7 @@ def measure_bandwidth(
     words = _fill(wanted, cores)
     sweep = tuple(_rates(_in_order(words, count), count, wanted, passes) for count in thread_counts(cores))
     knee = knee_of(sweep)
-    slab = min(slab_bytes or _SLAB_BYTES, wanted // (8 * knee))
+    slab = min(max(slab_bytes or _SLAB_BYTES, _LEAST_SLAB_BYTES), wanted // (8 * knee))
     return BandwidthFacts(
         sweep=sweep,
         knee_threads_count=knee,

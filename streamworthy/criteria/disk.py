@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from streamworthy.criteria.read_ahead import advised_fix, describe_read_ahead
 from streamworthy.criteria.spec import bounds, doubtful, required, within
+from streamworthy.facts.disk import others_read
 from streamworthy.units import BYTES_PER_SECOND, RATIO, SECONDS, SHARE, format_bytes, format_rate, format_seconds
 from streamworthy.verdict import Verdict, Word, not_applicable, unknown, verdict
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
         SustainedReads,
     )
 
-_FOREIGN_RATIO = 1.1  # device bytes over this process's own: the rest is somebody else's
-_FOREIGN_BYTES = 8 * 2**20
 _ANSWERED_RATIO = 0.9  # of the bytes asked for; below it a part never came from a device
 _MOST_SAMPLES = 500
 _SLOW_FIX = (
@@ -195,7 +194,7 @@ def _open(limit: Limit, cause: str, *, measured: str = "nothing measured", fix: 
 
 def _foreign(rate: ReadRate) -> str:
     device, own = rate.device_bytes, rate.own_bytes
-    if device is None or own is None or device <= own * _FOREIGN_RATIO + _FOREIGN_BYTES:
+    if device is None or own is None or not others_read(device, own):
         return ""
     return f"another reader came in: the devices read {format_bytes(device)}, this process {format_bytes(own)} of it"
 

@@ -5,6 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
+_FOREIGN_RATIO = 1.05  # devices read for this process alone what it made them read
+_FOREIGN_BYTES = 2**18
+
+
+def others_read(device_bytes: int | None, own_bytes: int | None) -> bool:
+    """Tell whether devices read for somebody else too; False when either count is not known."""
+    if device_bytes is None or own_bytes is None:
+        return False
+    return device_bytes > own_bytes * _FOREIGN_RATIO + _FOREIGN_BYTES
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRate:
