@@ -108,7 +108,8 @@ def pytest_collection_modifyitems(session, config, items):
 
 def _order(item):
     path = item.path
-    return str(path.parent), path.stem not in _BEFORE_ENGINE, str(path), item.function.__code__.co_firstlineno
+    early = path.parent.name == "performance" and path.stem in _BEFORE_ENGINE
+    return str(path.parent), not early, str(path), item.function.__code__.co_firstlineno
 
 
 _BEFORE_ENGINE = ("test_bandwidth", "test_disk", "test_storage")
