@@ -15,6 +15,7 @@ from streamworthy.units import BYTES, format_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from streamworthy.bench.bench import Bench
     from streamworthy.engine.pool import Pool
     from streamworthy.facts.memory import MemoryFacts
     from streamworthy.probes.sysroot import Sysroot
@@ -141,9 +142,7 @@ def make_pool(request: Request, tier: Tier, machine: Machine, subject: Subject, 
     from streamworthy.engine.task import ANSWER_PROMPT, ANSWER_TOKENS, EngineTask
     from streamworthy.sample.reference import load_reference
 
-    threads = tier.plan.threads or machine.cpu.usable_cores_count
-    if threads is None:
-        raise ProbeError(f"threads: {machine.cpu.cores_unknown}", fix="give [engine] threads in a tier of your own")
+    threads = _threads(tier, machine)
     folder = make_scratch(request.scratch)
     reference = load_reference() if request.model is None else None
     task = EngineTask(
@@ -169,6 +168,29 @@ def make_pool(request: Request, tier: Tier, machine: Machine, subject: Subject, 
         disturb=request.disturb,
         progress=say,
     )
+
+
+def make_bench(request: Request, tier: Tier, machine: Machine, subject: Subject) -> Bench:
+    """Make what measures disk and memory; ProbeError when the machine cannot be described to it."""
+    from streamworthy.bench.bench import Bench
+    from streamworthy.bench.disk import BUDGETS, Disk
+
+    threads = _threads(tier, machine)
+    return Bench(
+        machine,
+        subject,
+        Disk(machine, subject, threads=threads, budget=BUDGETS[request.depth], disturb=request.disturb),
+        threads=threads,
+        depth=request.depth,
+        available_bytes=_available(machine.memory),
+    )
+
+
+def _threads(tier: Tier, machine: Machine) -> int:
+    threads = tier.plan.threads or machine.cpu.usable_cores_count
+    if threads is None:
+        raise ProbeError(f"threads: {machine.cpu.cores_unknown}", fix="give [engine] threads in a tier of your own")
+    return threads
 
 
 def _devices(machine: Machine) -> tuple[str, ...]:

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 
 from streamworthy.applies import check_applies, choose_tier
 from streamworthy.errors import ProbeError, UsageError
-from streamworthy.preparation import BUDGET_SECONDS, applicability, find_machine, find_subject, make_pool, make_scratch
+from streamworthy.preparation import (
+    BUDGET_SECONDS,
+    applicability,
+    find_machine,
+    find_subject,
+    make_bench,
+    make_pool,
+    make_scratch,
+)
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.report.facts_file import learned, write_facts
 from streamworthy.report.identity import hidden_names, read_salt
@@ -27,6 +35,7 @@ from streamworthy.waivers import NO_WAIVERS, load_waivers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from streamworthy.bench.bench import Bench
     from streamworthy.criteria.spec import Limit
     from streamworthy.engine.pool import Pool
     from streamworthy.gguf.subject import Subject
@@ -67,6 +76,7 @@ class Qualification:
         self.subject: Subject | None = None
         self.tier: Tier | None = None
         self.pool: Pool | None = None
+        self.bench: Bench | None = None
         self.waivers = NO_WAIVERS
 
     def prepare(self, asked: tuple[str, ...]) -> None:
@@ -88,6 +98,17 @@ class Qualification:
         if self.pool is None and self.machine and self.machine.root.live and self.tier and self.subject:
             self.pool = make_pool(self.request, self.tier, self.machine, self.subject, self.say)
         return self.pool
+
+    def measurements(self) -> Bench | None:
+        """Give what measures disk and memory, made at the first call; None on a captured machine.
+
+        The engine is ended before: its maps would keep the shards in memory.
+        """
+        if self.bench is None and self.machine and self.machine.root.live and self.tier and self.subject:
+            self.bench = make_bench(self.request, self.tier, self.machine, self.subject)
+            if self.pool is not None:
+                self.pool.close()
+        return self.bench
 
     def lock_proof(self) -> int | None:
         """Lock the tier's region in an engine child: VmLck in bytes; None where there is nothing to prove.
@@ -211,6 +232,8 @@ class Qualification:
         finish_junit(folder / "junit.xml", properties, self.hidden)
 
     def _facts(self, properties: dict[str, str]) -> dict[str, object]:
-        sources = {"machine": self.machine, "model": self.subject, "performance": self.pool}
+        sources: dict[str, object] = {"machine": self.machine, "model": self.subject, "performance": self.pool}
+        if self.bench is not None:
+            sources |= {"disk": self.bench.disk, "bench": self.bench}
         learned_facts = {name: learned(source) for name, source in sources.items() if source is not None}
         return {"run": properties, **learned_facts, "outcomes": self.outcomes}

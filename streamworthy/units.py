@@ -131,6 +131,7 @@ SECONDS = Kind(unit="seconds", parse=_parse_with(_SECONDS), format=format_second
 BYTES_PER_SECOND = Kind(unit="bytes_per_second", parse=_parse_with(_RATES), format=format_rate)
 TOKENS_PER_SECOND = Kind(unit="tokens_per_second", parse=_parse_with({"tok/s": 1.0}), format=format_tokens_per_second)
 SHARE = Kind(unit="share", parse=_parse_with({"%": 0.01}), format=format_share)
+KELVIN = Kind(unit="kelvin", parse=_parse_with({"K": 1.0}), format=lambda value: f"{value:.0f} K")
 COUNT = Kind(unit="count", parse=_parse_count, format=format_count)
 RATIO = Kind(unit="ratio", parse=_parse_ratio, format=format_ratio)
 VERSION = Kind(unit="version", parse=_parse_version, format=lambda value: ".".join(str(part) for part in value))

@@ -151,7 +151,7 @@ class Scrubber:
             return self.words(line)
         head[3:5] = (escape(self.path(unescape(field))) for field in head[3:5])
         source = escape(self._source(tail[0], unescape(tail[1])))
-        options = ",".join(escape(self._option(unescape(option))) for option in " ".join(tail[2:]).split(","))
+        options = ",".join(escape(self._option(tail[0], unescape(option))) for option in " ".join(tail[2:]).split(","))
         return f"{' '.join(head)} - {tail[0]} {source} {options}"
 
     def _source(self, fstype: str, source: str) -> str:
@@ -178,11 +178,12 @@ class Scrubber:
             return self._stand_in("192.0.2.", host, "{kind}{number}")
         return host.replace(host.strip("[]"), self._stand_in("2001:db8::", host.strip("[]"), "{kind}{number:x}"))
 
-    def _option(self, option: str) -> str:
-        key, equals, value = option.partition("=")
-        if equals and key in _HOST_OPTIONS:
+    def _option(self, fstype: str, option: str) -> str:
+        key, _, value = option.partition("=")
+        remote = value and (fstype == "9p" or _REMOTE.fullmatch(fstype))  # elsewhere name=systemd is no person
+        if remote and key in _HOST_OPTIONS:
             return f"{key}={self._server(value)}"
-        if equals and key in _USER_OPTIONS:
+        if remote and key in _USER_OPTIONS:
             return f"{key}={self._stand_in('user', value)}"
         return ":".join(self.path(each) for each in option.split(":"))
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.clock import judge_clock
 from streamworthy.criteria.spec import bounds, required, within
 from streamworthy.units import COUNT, WORDS
 from streamworthy.verdict import Verdict, Word, unknown, verdict
 
 if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
+    from streamworthy.facts.conditions import GovernorFacts
     from streamworthy.facts.cpu import CpuFacts
 
 _POINTER_BITS = 64
@@ -104,3 +106,9 @@ def _masked_fix(cpu: CpuFacts) -> tuple[str, ...]:
             "pass the processor through: qemu -cpu host, libvirt host-passthrough",
         )
     return ("choose a machine with these instruction sets",)
+
+
+@bounds(accept=required(WORDS))
+def governor(facts: GovernorFacts, limit: Limit) -> Verdict:
+    """Judge what chooses the clock; a processor that chooses itself is balanced under ``powersave`` too."""
+    return judge_clock(facts, limit)

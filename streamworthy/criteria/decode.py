@@ -6,14 +6,17 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.answer import answer_fault
+from streamworthy.criteria.ceiling import judge_efficiency, judge_stalls
+from streamworthy.criteria.disturbed import despite_load
 from streamworthy.criteria.rates import judge_rate, rates
 from streamworthy.criteria.series import evidence, failed, unsettled
 from streamworthy.criteria.spec import Limit, bounds, optional, required
-from streamworthy.units import SHARE, TOKENS_PER_SECOND, format_share, format_tokens_per_second
+from streamworthy.units import RATIO, SHARE, TOKENS_PER_SECOND, format_share, format_tokens_per_second
 from streamworthy.verdict import Verdict, Word, unknown, verdict
 
 if TYPE_CHECKING:
     from streamworthy.facts.episode import Answers, Series
+    from streamworthy.facts.roofs import RoofFacts
 
 _READ_FIX = (
     "cat /sys/block/*/queue/read_ahead_kb  # a window far above the experts' size reads in vain",
@@ -42,12 +45,15 @@ def warm_rate(series: Series, limit: Limit) -> Verdict:
             "decode.warm_rate: at_least_of_ceiling needs the tier's memory bandwidth and the model's bytes per token",
             f"give the tier's reference memory bandwidth, or at_least instead: {limit.see}",
         )
-    values = rates(series)
     floors = [floor for floor in (lowest, share * ceiling if share is not None and ceiling else None) if floor]
-    return unsettled(series, format_tokens_per_second, values) or _judge_warm(series, limit, values, max(floors))
+    return despite_load(series, limit, lambda taken: _judge_warm(taken, limit, max(floors)))
 
 
-def _judge_warm(series: Series, limit: Limit, values: tuple[float, ...], floor: float) -> Verdict:
+def _judge_warm(series: Series, limit: Limit, floor: float) -> Verdict:
+    values = rates(series)
+    open_verdict = unsettled(series, format_tokens_per_second, values)
+    if open_verdict:
+        return open_verdict
     found = median(values)
     share = limit.values.get("at_least_of_ceiling")
     part = f" ({format_share(share)} of the memory bandwidth's ceiling)" if share is not None else ""
@@ -69,6 +75,18 @@ def _warm_cause(*, streams: bool) -> str:
     if streams:
         return "weights exceed memory, and those that miss come from the disk too slowly"
     return "weights are in memory, so memory bandwidth, cores or another load hold the engine back"
+
+
+@bounds(at_least=required(SHARE))
+def efficiency(series: Series, roofs: RoofFacts, limit: Limit) -> Verdict:
+    """Judge the warm rate as a share of what memory and disk allow."""
+    return despite_load(series, limit, lambda taken: judge_efficiency(taken, roofs, limit))
+
+
+@bounds(at_most=required(RATIO))
+def stalls(series: Series, limit: Limit) -> Verdict:
+    """Judge how much longer a slow token takes than the middle one."""
+    return despite_load(series, limit, lambda taken: judge_stalls(taken, limit))
 
 
 @bounds()

@@ -10,7 +10,7 @@ from streamworthy.verdict import Verdict, Word, not_applicable, verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_FROM_WORST = (Word.FAIL, Word.ERROR, Word.ADVICE, Word.PASS, Word.NOT_APPLICABLE)
+_FROM_WORST = (Word.FAIL, Word.INCONCLUSIVE, Word.ERROR, Word.ADVICE, Word.PASS, Word.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.disturbed import despite_load
 from streamworthy.criteria.series import evidence, unsettled
 from streamworthy.criteria.spec import Limit, bounds, required, within
 from streamworthy.units import SECONDS, format_seconds
@@ -27,6 +28,10 @@ def warm(series: Series, limit: Limit) -> Verdict:
 
 
 def _judge(series: Series, limit: Limit, cause: str) -> Verdict:
+    return despite_load(series, limit, lambda found: _judge_wait(found, limit, cause))
+
+
+def _judge_wait(series: Series, limit: Limit, cause: str) -> Verdict:
     values = tuple(sample.seconds for sample in series.samples)
     return unsettled(series, format_seconds, values) or within(
         median(values),

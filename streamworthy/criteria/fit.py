@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.spec import Limit, bounds, required
-from streamworthy.units import BYTES, FLAG, format_bytes
-from streamworthy.verdict import Verdict, Word, unknown, verdict
+from streamworthy.units import BYTES, FLAG, RATIO, format_bytes, format_ratio
+from streamworthy.verdict import Verdict, Word, not_applicable, unknown, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from streamworthy.facts.fit import LedgerFacts, LedgerLine
+    from streamworthy.facts.gguf import ModelSizes
+    from streamworthy.facts.plan import EnginePlan
 
 
 @bounds(reserve=required(BYTES), weights_in_memory=required(FLAG))
@@ -74,3 +76,49 @@ def _evidence(
         yield (
             f"left for experts={format_bytes(left)} of {format_bytes(facts.experts.size_bytes)} ({share * 100:.1f} %)"
         )
+
+
+@bounds(at_least=required(RATIO), reserve=required(BYTES))
+def cache(facts: LedgerFacts, sizes: ModelSizes, plan: EnginePlan, limit: Limit) -> Verdict:
+    """Judge what the need leaves as page cache, in multiples of the experts that one token reads.
+
+    Below one an LRU cache never hits: each expert is dropped before it is wanted again.
+    """
+    reason = _no_cache_wanted(sizes, plan)
+    if reason:
+        return not_applicable(reason)
+    if facts.partial:
+        return unknown(
+            "shards are missing or broken, so the sizes of the weights are not known", "see the gate shards.complete"
+        )
+    need = sum(line.size_bytes for line in (*facts.anonymous, facts.dense)) + int(limit.values["reserve"])
+    left, token = max(0, facts.available_bytes - need), sizes.routed_bytes_per_token
+    least = limit.values["at_least"]
+    enough = left >= facts.experts.size_bytes or left >= least * token
+    return verdict(
+        Word.PASS if enough else Word.FAIL,
+        measured=f"{format_bytes(left)} left as page cache, {format_ratio(left / token)} of a token's experts",
+        required=f"at least {format_ratio(least)} of {format_bytes(token)}",
+        value=left / token,
+        unit=RATIO.unit,
+        cause="" if enough else _cliff(left, token, least),
+        fix=() if enough else (*_fix(facts, holds_all=False), f"memory: {format_bytes(least * token - left)} more"),
+        evidence=(
+            f"available={format_bytes(facts.available_bytes)} ({facts.available_basis})",
+            f"need={format_bytes(need)}",
+        ),
+    )
+
+
+def _no_cache_wanted(sizes: ModelSizes, plan: EnginePlan) -> str:
+    if not sizes.routed_bytes_per_token:
+        return "the model has no experts: every token reads all weights"
+    if plan.repack or not plan.mmap or plan.lock_bytes < 0:
+        return "the engine holds all weights in memory of its own (repack, mlock or mmap off)"
+    return ""
+
+
+def _cliff(left: int, token: int, least: float) -> str:
+    if left < token:
+        return "the cache is smaller than one token's experts, so none is still there when it is wanted again"
+    return f"below {format_ratio(least)} of a token's experts a cache hardly hits: every token reads them from the disk"

@@ -5,13 +5,15 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.quiet import judge_pressure
 from streamworthy.criteria.spec import bounds, format_required, required
-from streamworthy.units import VERSION
+from streamworthy.units import SHARE, VERSION
 from streamworthy.verdict import Verdict, Word
 from streamworthy.verdict import verdict as make_verdict
 
 if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
+    from streamworthy.facts.conditions import PressureFacts
     from streamworthy.facts.kernel import KernelFacts
 
 
@@ -40,3 +42,9 @@ def _newer_kernel(kernel: KernelFacts) -> tuple[str, ...]:
     if "microsoft" in kernel.release.lower():
         return ("in Windows: wsl --update", "in Windows: wsl --shutdown")
     return ("install the distribution's newest kernel and restart: apt full-upgrade, dnf upgrade kernel",)
+
+
+@bounds(cpu_at_most=required(SHARE), memory_at_most=required(SHARE), io_at_most=required(SHARE))
+def pressure(facts: PressureFacts, limit: Limit) -> Verdict:
+    """Judge how much of the last ten seconds something waited; more leaves numbers open, it does not fail."""
+    return judge_pressure(facts, limit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.disturbed import despite_load
 from streamworthy.criteria.series import evidence, failed, unsettled
 from streamworthy.criteria.spec import Limit, bounds, optional, required
 from streamworthy.units import (
@@ -27,10 +28,14 @@ if TYPE_CHECKING:
 @bounds(at_most=optional(SECONDS), at_least=optional(BYTES_PER_SECOND))
 def mmap(series: Series, limit: Limit) -> Verdict:
     """Judge the time from cold files to a usable context, as seconds, as bytes per second, or both."""
-    values = tuple(sample.seconds for sample in series.samples)
     slowest, lowest = limit.values.get("at_most"), limit.values.get("at_least")
     if slowest is None and lowest is None:
         return unknown("load.mmap: the tier gives neither at_most nor at_least", f"add one of them: {limit.see}")
+    return despite_load(series, limit, lambda found: _judge_load(found, slowest, lowest))
+
+
+def _judge_load(series: Series, slowest: float | None, lowest: float | None) -> Verdict:
+    values = tuple(sample.seconds for sample in series.samples)
     open_verdict = unsettled(series, format_seconds, values)
     if open_verdict:
         return open_verdict

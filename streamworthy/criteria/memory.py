@@ -148,7 +148,14 @@ def _memlock_evidence(memlock: MemlockFacts, proved_bytes: int | None) -> tuple[
     already = () if memlock.locked_bytes is None else (f"already_locked={format_bytes(memlock.locked_bytes)}",)
     proved = () if proved_bytes is None else (f"locked_by_an_engine_child={format_bytes(proved_bytes)}",)
     soft, hard = _bytes_or_unlimited(memlock.soft_bytes), _bytes_or_unlimited(memlock.hard_bytes)
-    return (f"process={memlock.process}", f"soft={soft}", f"hard={hard}", f"cap_ipc_lock={memlock.capable}", *already, *proved)
+    return (
+        f"process={memlock.process}",
+        f"soft={soft}",
+        f"hard={hard}",
+        f"cap_ipc_lock={memlock.capable}",
+        *already,
+        *proved,
+    )
 
 
 def _why_locked_out(memlock: MemlockFacts) -> tuple[str, tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from streamworthy.criteria.shard_set import find_set_faults, find_set_notes
+from streamworthy.criteria.shard_set import Fault, find_set_faults, find_set_notes
 from streamworthy.criteria.spec import Limit, bounds, required
 from streamworthy.units import BYTES, format_bytes
 from streamworthy.verdict import Verdict, Word, not_applicable, unknown, verdict
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from streamworthy.facts.gguf import ShardHeader
-    from streamworthy.facts.shards import SetTotal, ShardListing
+    from streamworthy.facts.shards import OpenFiles, SetTotal, ShardListing
 
 _NAMED = 8  # of sixty shards not all are spelled out in one sentence
+_OTHER_FILES = 32  # that an engine has open besides shards: libraries, its log, a server's connections
 _PATTERN = "<prefix>-00001-of-0000N.gguf"
 
 
@@ -84,12 +85,14 @@ def _some(names: Sequence[str]) -> tuple[str, ...]:
 
 
 @bounds()
-def complete(facts: ShardListing, total: SetTotal, limit: Limit) -> Verdict:  # noqa: ARG001 - as above
-    """Every number from 1 to N has its file."""
+def complete(facts: ShardListing, total: SetTotal, files: OpenFiles, limit: Limit) -> Verdict:  # noqa: ARG001 - as above
+    """Every number from 1 to N has its file, and the engine may open them all at once."""
     if facts.form == "byte_split":
         return unknown("pieces without headers do not tell how many there are", "see the gate shards.names")
     dangling = tuple(shard.name for shard in facts.shards if shard.real_path is None)
     absent = len(facts.missing) + len(dangling)
+    if not absent and files.soft_count is not None and files.soft_count < facts.count + _OTHER_FILES:
+        return _too_many(facts.count, files)
     about = "" if total.exact else "about "
     return verdict(
         Word.FAIL if absent else Word.PASS,
@@ -101,6 +104,25 @@ def complete(facts: ShardListing, total: SetTotal, limit: Limit) -> Verdict:  # 
         cause=_absence(facts, dangling, total) if absent else "",
         fix=tuple(_fetch(facts, dangling)) if absent else (),
         evidence=(f"size={total.basis}",),
+    )
+
+
+def _too_many(count: int, files: OpenFiles) -> Verdict:
+    need = count + _OTHER_FILES
+    raised = files.hard_count is None or files.hard_count >= need
+    return verdict(
+        Word.FAIL,
+        measured=f"{count} shards, {files.soft_count} open files allowed",
+        required=f"{need} open files",
+        value=float(files.soft_count or 0),
+        unit="count",
+        cause=f"the engine keeps all {count} shards open while it loads, and stops with 'Too many open files'",
+        fix=(
+            f"ulimit -n {need}"
+            if raised
+            else f"raise 'nofile' to {need} in /etc/security/limits.conf and log in again",
+            f"for a service: LimitNOFILE={need}",
+        ),
     )
 
 
@@ -134,10 +156,9 @@ def _fetch(facts: ShardListing, dangling: tuple[str, ...]) -> Iterable[str]:
 @bounds()
 def headers(facts: ShardListing, found: tuple[ShardHeader, ...], limit: Limit) -> Verdict:  # noqa: ARG001 - as above
     """Every header is sound, and all of them describe one set."""
-    own = [(f"{entry.name}: {fault.line}", fault.fix) for entry in found for fault in entry.faults]
-    if facts.form == "byte_split":
-        own = []
-    faults = (*own, *find_set_faults(facts, found))
+    faults = (*_own_faults(facts, found, model=False), *find_set_faults(facts, found))
+    # a shard that does not belong to the set has no place in the model: that is not said once more
+    faults = faults or _own_faults(facts, found, model=True)
     tensors = sum(len(entry.header.tensors) for entry in found if entry.header)
     sound = sum(1 for entry in found if entry.header and not entry.faults)
     return verdict(
@@ -150,6 +171,17 @@ def headers(facts: ShardListing, found: tuple[ShardHeader, ...], limit: Limit) -
         cause="; ".join(_some([cause for cause, _ in faults])),
         fix=tuple(dict.fromkeys(line for _, fix in faults for line in fix)),
         evidence=find_set_notes(found),
+    )
+
+
+def _own_faults(facts: ShardListing, found: Sequence[ShardHeader], *, model: bool) -> tuple[Fault, ...]:
+    if facts.form == "byte_split":
+        return ()
+    return tuple(
+        (f"{entry.name}: {fault.line}", fault.fix)
+        for entry in found
+        for fault in entry.faults
+        if (fault.kind == "model") == model
     )
 
 

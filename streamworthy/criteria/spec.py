@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from streamworthy.verdict import Verdict, Word, verdict
@@ -103,3 +103,15 @@ def within(  # noqa: PLR0913 - a bounded number's verdict needs its number, its 
         fix=() if sound else fix,
         evidence=evidence,
     )
+
+
+def doubtful(found: Verdict, limit: Limit, cause: str, fix: tuple[str, ...] = ()) -> Verdict:
+    """Take a number back that may be better than what it stands for: a pass becomes inconclusive.
+
+    A miss stays one, since help from elsewhere made it better and not worse. Where the tier only advises, the doubt is
+    advice: it cannot leave a run undecided that the number itself could not fail.
+    """
+    if found.word is not Word.PASS:
+        return replace(found, evidence=(*found.evidence, f"doubt={cause}"))
+    word = Word.ADVICE if limit.level == "advise" else Word.INCONCLUSIVE
+    return replace(found, word=word, cause=cause, fix=fix)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.disks import judge_medium, judge_transport
 from streamworthy.criteria.filesystems import judge_filesystem, network_findings
 from streamworthy.criteria.finding import Finding, worst
+from streamworthy.criteria.quiet import judge_activity, judge_temperature
+from streamworthy.criteria.read_ahead import advised_fix, describe_read_ahead
 from streamworthy.criteria.room import judge_room, judge_used, rooms_of, used_share_of
-from streamworthy.criteria.spec import bounds, format_required, optional, required
-from streamworthy.units import RATIO, SECONDS, SHARE, WORDS, format_seconds
-from streamworthy.verdict import Verdict, Word, unknown
+from streamworthy.criteria.spec import bounds, format_required, optional, required, within
+from streamworthy.units import KELVIN, RATIO, SECONDS, SHARE, WORDS, format_bytes, format_seconds
+from streamworthy.verdict import Verdict, Word, not_applicable, unknown
 
 if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
+    from streamworthy.facts.conditions import ActivityFacts, TemperatureFacts
+    from streamworthy.facts.disk import ReadAheadFacts, SlabReads
     from streamworthy.facts.storage import LatencyFacts, RandomReads, Volume, VolumeLatency, VolumesFacts
 
 _BASIS = (
@@ -132,3 +137,49 @@ def used_share(facts: VolumesFacts, limit: Limit) -> Verdict:
         value=max(shares, default=None),
         unit=SHARE.unit if shares else "",
     )
+
+
+@bounds(at_most=required(SHARE))
+def quiet(facts: ActivityFacts, limit: Limit) -> Verdict:
+    """Judge how busy others keep the model's disks; more leaves numbers open, it does not fail."""
+    return judge_activity(facts, limit)
+
+
+@bounds(below_warning_at_least=required(KELVIN))
+def temperature(facts: TemperatureFacts, limit: Limit) -> Verdict:
+    """Judge each drive against the temperature at which it slows down, by its own word."""
+    return worst(
+        [judge_temperature(drive, limit) for drive in facts.drives],
+        required=f"{KELVIN.format(limit.values['below_warning_at_least'])} below where the drive slows down",
+        value=max((drive.celsius for drive in facts.drives if drive.celsius is not None), default=None),
+        unit="celsius",
+    )
+
+
+@bounds(at_most=required(SHARE))
+def read_ahead(facts: ReadAheadFacts, slabs: SlabReads, limit: Limit) -> Verdict:
+    """Judge the read-ahead of the mounted devices as a share of the model's smallest slab; the largest decides."""
+    if slabs.dense:
+        return not_applicable(slabs.dense)
+    known = [each.read_ahead_bytes for each in facts.devices if each.read_ahead_bytes is not None]
+    if not known or len(known) < len(facts.devices):
+        return unknown(describe_read_ahead(facts))
+    slab = min(slabs.slab_sizes_bytes)
+    told = f"{describe_read_ahead(facts)}, the smallest slab {format_bytes(slab)}"
+    found = within(
+        max(known) / slab,
+        limit,
+        SHARE,
+        cause=f"{told}: {_cost(slabs)}",
+        fix=advised_fix(facts, slab),
+        evidence=(f"setting={told}", f"cost={_cost(slabs)}"),
+    )
+    return replace(found, measured=f"{format_bytes(max(known))}, {found.measured} of a slab of {format_bytes(slab)}")
+
+
+def _cost(slabs: SlabReads) -> str:
+    rates = [size.mapped for size in slabs.sizes if size.mapped is not None]
+    ratios = [rate.amplification_ratio for rate in rates if rate.amplification_ratio is not None]
+    if not ratios:
+        return "what it costs was not measured"
+    return f"measured, page faults on experts read {max(ratios):.2f} bytes for each byte that is wanted"

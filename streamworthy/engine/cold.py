@@ -51,7 +51,9 @@ def run_cold(task: EngineTask, number: int, start: Callable[[], Engine], others:
             answer_text=answer["text"],
             engine=state,
             build=session.build,
-            conditions=conditions_since(before, root, task.devices, pid=engine.pid, others=others),
+            conditions=conditions_since(
+                before, root, task.devices, pid=engine.pid, others=others, threads=task.threads
+            ),
         )
 
 

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamworthy.bench.cpu_load import CpuSnapshot, cpu_load_since, take_cpu_snapshot
 from streamworthy.bench.disturbers import device_read_bytes, process_read_bytes
 from streamworthy.errors import ProbeError
 from streamworthy.facts.episode import Conditions
@@ -33,6 +34,7 @@ class Snapshot:
     memory_full_seconds: float | None
     device_bytes: int | None  # None: devices not known
     engine_bytes: int  # by the process given
+    cpu: CpuSnapshot | None  # None: the kernel keeps its times to itself
 
 
 def take_snapshot(root: Sysroot, devices: Sequence[str], pid: int | None = None) -> Snapshot:
@@ -43,13 +45,18 @@ def take_snapshot(root: Sysroot, devices: Sequence[str], pid: int | None = None)
         memory_full_seconds=_full_seconds(root, "memory"),
         device_bytes=device_read_bytes(root, devices),
         engine_bytes=0 if pid is None else process_read_bytes(root, pid),
+        cpu=take_cpu_snapshot(root, pid),
     )
 
 
-def conditions_since(
-    before: Snapshot, root: Sysroot, devices: Sequence[str], *, pid: int, others: Disturbers | None
+def conditions_since(  # noqa: PLR0913 - where, since when, and what is known of the engine and of others
+    before: Snapshot, root: Sysroot, devices: Sequence[str], *, pid: int, others: Disturbers | None, threads: int
 ) -> Conditions:
-    """Tell what happened since a snapshot; the temperature is that of now. ``others``: None when nobody looked."""
+    """Tell what happened since a snapshot; the temperature is that of now.
+
+    ``others``: None when nobody looked. ``threads``: with how many the engine computes.
+    """
+    cpu = cpu_load_since(before.cpu, root, pid=pid, own=(), threads=threads)
     after = take_snapshot(root, devices, pid)
     elapsed = max(after.moment_seconds - before.moment_seconds, 1e-9)
     io = _difference(before.io_full_seconds, after.io_full_seconds)
@@ -63,6 +70,7 @@ def conditions_since(
         engine_bytes=after.engine_bytes - before.engine_bytes,
         disturbers=others.names if others else (),
         hidden=others.hidden if others else "",
+        cpu=cpu,
     )
 
 

@@ -37,9 +37,14 @@ def _sample(episode: Episode, phase: Phase | None, *, seconds: float | None = No
         device_bytes=phase.device_bytes,
         major_faults=phase.major_faults,
         resident_share=phase.before.share if phase.before else None,
+        gap_seconds=_gaps(phase),
         note=note,
         conditions=episode.conditions,
     )
+
+
+def _gaps(phase: Phase) -> tuple[float, ...]:
+    return tuple(later - earlier for earlier, later in pairwise(phase.token_seconds))
 
 
 def _load(episode: Episode) -> Sample | None:
@@ -58,6 +63,7 @@ def _first_token_cold(episode: Episode) -> Sample | None:
         device_bytes=load.device_bytes + first.device_bytes,
         major_faults=load.major_faults + first.major_faults,
         resident_share=load.before.share if load.before else None,
+        gap_seconds=(),
         note=note,
         conditions=episode.conditions,
     )
@@ -81,14 +87,15 @@ def _decode_warm(episode: Episode) -> Sample | None:
     phase = episode.phase("decode")
     if phase is None:
         return None
-    arrivals, device = phase.token_seconds, phase.token_device_bytes
+    arrivals, device, gaps = phase.token_seconds, phase.token_device_bytes, _gaps(phase)
     return Sample(
         seconds=arrivals[-1] - arrivals[0],
         tokens=phase.tokens - 1,
         device_bytes=device[-1] - device[0],
         major_faults=phase.major_faults,
         resident_share=phase.before.share if phase.before else None,
-        note=f"slowest token {format_seconds(max(b - a for a, b in pairwise(arrivals)))}",
+        gap_seconds=gaps,
+        note=f"slowest token {format_seconds(max(gaps))}",
         conditions=episode.conditions,
     )
 

@@ -18,7 +18,7 @@ import streamworthy
 from streamworthy.engine.death import LOG_TAIL_LINES, EngineDiedError, explain_death, read_oom_counters
 from streamworthy.engine.log import clean_log, explain_refusal
 from streamworthy.engine.remedies import INSTALL
-from streamworthy.errors import EngineError, ProbeError, UsageError
+from streamworthy.errors import ProbeError, UsageError
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.units import format_seconds
 

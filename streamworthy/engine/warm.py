@@ -72,7 +72,9 @@ class WarmSource:
             answer_text=answer["text"],
             engine=self.session.state(),
             build=self.session.build,
-            conditions=conditions_since(before, self._root, task.devices, pid=engine.pid, others=others),
+            conditions=conditions_since(
+                before, self._root, task.devices, pid=engine.pid, others=others, threads=task.threads
+            ),
         )
 
     def _verify(self) -> Residency | None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from streamworthy.facts.cpu_load import CpuLoad
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +108,7 @@ class Conditions:
     engine_bytes: int  # read by the engine's process in the same time
     disturbers: tuple[str, ...]  # seen before the episode, and let through by --disturb
     hidden: str  # which processes could not be looked into then; "" when all could
+    cpu: CpuLoad | None  # who else computed; None: the kernel keeps its times to itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +144,7 @@ class Sample:
     device_bytes: int
     major_faults: int
     resident_share: float | None  # before; None: not looked at
+    gap_seconds: tuple[float, ...]  # from one decoded token to the next, in order; empty for loads and prompts
     note: str  # a second number of the same episode, for the evidence; "" when there is none
     conditions: Conditions
 

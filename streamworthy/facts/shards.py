@@ -74,6 +74,14 @@ class SetTotal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OpenFiles:
+    """How many files this process may have open (RLIMIT_NOFILE); the engine inherits it."""
+
+    soft_count: int | None  # None: unlimited
+    hard_count: int | None  # None: unlimited
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExtentFacts:
     """Whether one shard holds its tensors."""
 

@@ -92,7 +92,7 @@ class Cursor:
         """Hold the next ``count`` bytes (at most one window) in memory; give their place in the window."""
         self.require(count, item)
         local = self.position - self._base
-        if not 0 <= local <= len(self._window) - count:
+        if local > len(self._window) - count:
             self._window = self._pread(max(count, WINDOW_BYTES))
             self._base = self.position
             local = 0

@@ -7,6 +7,7 @@ this suite knows is checked; the engine's own table has more.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _OTHER = ("take another upload of the model",)
 _TENSOR_ALIGNMENT = 32  # ggml-impl.h: a mapped file's tensors have to begin there
 _UNCOMPUTED = frozenset({"Q8_1", "Q8_K", "I8", "I16", "I32", "I64", "F64"})  # no dot product in ggml-cpu.c
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_MOST_RENAMED = 4  # of a dozen and more in a layer
 _TABLES = (".ffn_gate_tid2eid.weight",)  # integers by design: token to expert
 
 
@@ -73,6 +76,10 @@ def _place(one: _Held) -> int:
 
 def _check_type(one: _Held) -> Iterable[GgufFault]:
     tensor = one.tensor
+    if not _NAME.fullmatch(tensor.name):
+        yield _fault(
+            "name of a tensor", repr(tensor.name), "letters, digits, points and lines", _place(one), "damaged here?"
+        )
     item = f"type of tensor '{tensor.name}'"
     rows = tensor.elements // tensor.dims[0] if tensor.dims[0] else 0
     if rows <= 1 and len(tensor.dims) == 1:
@@ -100,15 +107,21 @@ def _check_shapes(metadata: Metadata, held: Sequence[_Held], faults: Mapping[int
             found = tensor.dims[place] if place < len(tensor.dims) else 1
             if found != size:
                 shown = " x ".join(map(str, tensor.dims))
-                fault = _fault(f"shape of tensor '{tensor.name}'", shown, f"{size} ({key}) as number {place + 1}", _place(one))
+                fault = _fault(
+                    f"shape of tensor '{tensor.name}'", shown, f"{size} ({key}) as number {place + 1}", _place(one)
+                )
                 faults[one.entry.number].append(fault)
         if tensor.elements != _product(tensor.dims[: shapes.most_dims(tensor.name)]):
             shown = " x ".join(map(str, tensor.dims))
-            fault = _fault(f"shape of tensor '{tensor.name}'", shown, f"{shapes.most_dims(tensor.name)} dimensions", _place(one))
+            fault = _fault(
+                f"shape of tensor '{tensor.name}'", shown, f"{shapes.most_dims(tensor.name)} dimensions", _place(one)
+            )
             faults[one.entry.number].append(fault)
     for name in ("token_embd.weight", "output_norm.weight"):
         if name not in names:
-            faults[held[0].entry.number if held else min(faults)].append(_fault(f"tensor '{name}'", "nothing", "the tensor"))
+            faults[held[0].entry.number if held else min(faults)].append(
+                _fault(f"tensor '{name}'", "nothing", "the tensor")
+            )
 
 
 def _product(dims: Iterable[int]) -> int:
@@ -121,8 +134,8 @@ def _product(dims: Iterable[int]) -> int:
 def _check_layers(metadata: Metadata, held: Sequence[_Held], faults: Mapping[int, list[GgufFault]]) -> None:
     """Compare layers with each other: one alone that lacks a tensor, or has one more, than several alike.
 
-    Layers that differ by design, such as dense ones, ones with an indexer or of multi-token prediction, do not differ
-    in a single tensor, or are several.
+    Layers that differ by design, such as dense ones, ones with an indexer or of multi-token prediction, differ in more
+    than a tensor or a few names, or are several.
     """
     parts: dict[int, dict[str, _Held]] = {layer: {} for layer in range(metadata.layers)}
     for one in held:
@@ -142,13 +155,18 @@ def _check_layers(metadata: Metadata, held: Sequence[_Held], faults: Mapping[int
             _compare(layer, names, like, faults)
 
 
-def _compare(layer: int, names: Mapping[str, _Held], like: frozenset[str], faults: Mapping[int, list[GgufFault]]) -> None:
+def _compare(
+    layer: int, names: Mapping[str, _Held], like: frozenset[str], faults: Mapping[int, list[GgufFault]]
+) -> None:
     lacking, more = like - names.keys(), names.keys() - like
-    if len(lacking) > 1 or len(more) > 1 or not len(lacking) + len(more):
+    renamed = len(lacking) == len(more) <= _MOST_RENAMED
+    if not (renamed or len(lacking) + len(more) == 1):
         return
     near = next(iter(names.values())).entry.number
     for part in lacking:
         faults[near].append(_fault(f"tensor 'blk.{layer}.{part}'", "nothing", "the tensor, as in the other layers"))
     for part in more:
         one = names[part]
-        faults[one.entry.number].append(_fault(f"tensor '{one.tensor.name}'", "this tensor", "none, as in the other layers"))
+        faults[one.entry.number].append(
+            _fault(f"tensor '{one.tensor.name}'", "this tensor", "none, as in the other layers")
+        )

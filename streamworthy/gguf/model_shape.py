@@ -34,6 +34,7 @@ _COUNTS = (
     "attention.key_length",
     "attention.value_length",
 )
+_EPSILONS = ("attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon")
 _COUNT_TYPES = ("u32", "arr[u32]", "arr[i32]", "arr[bool]")  # llama_model_loader::get_key and get_key_or_arr
 _MOST_EXPERTS = 512  # llama-hparams.h, LLAMA_MAX_EXPERTS
 _WIDE, _WORDS = "embedding_length", "vocabulary"
@@ -103,7 +104,11 @@ def find_key_faults(metadata: Metadata, header: HeaderFacts) -> Iterable[GgufFau
             yield _fault(name, "nothing", "a whole number (u32)")
         elif kind is not None and kind not in _COUNT_TYPES:
             yield _fault(name, f"type {kind}", "type u32")
+    if "tokenizer.ggml.model" not in header.keys:
+        yield _fault("tokenizer.ggml.model", "nothing", "the kind of tokenizer")
     if knows(metadata.architecture):
+        if not any(f"{metadata.architecture}.{key}" in header.keys for key in _EPSILONS):
+            yield _fault(f"{metadata.architecture}.{_EPSILONS[0]}", "nothing", "a small number (f32)")
         try:
             yield from _find_value_faults(metadata)
         except ProbeError as error:
@@ -135,9 +140,7 @@ def _find_value_faults(metadata: Metadata) -> Iterable[GgufFault]:
 
 
 def _fault(item: str, found: str, expected: str) -> GgufFault:
-    return GgufFault(
-        kind="model", offset_bytes=None, item=item, found=found, expected=expected, cause="", fix=_OTHER
-    )
+    return GgufFault(kind="model", offset_bytes=None, item=item, found=found, expected=expected, cause="", fix=_OTHER)
 
 
 def expected_shapes(metadata: Metadata) -> Shapes:

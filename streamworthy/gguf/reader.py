@@ -227,7 +227,7 @@ def _read_array(cursor: Cursor, item: str) -> tuple[Value, str]:
 def _read_alignment(cursor: Cursor, keys: dict[str, Value], types: dict[str, str], faults: list[GgufFault]) -> int:
     value = keys.get("general.alignment", _DEFAULT_ALIGNMENT)
     kind = types.get("general.alignment", "u32")
-    if kind == "u32" and isinstance(value, int) and value.bit_count() == 1:
+    if isinstance(value, int) and kind == "u32" and value.bit_count() == 1:
         return value
     faults.append(
         GgufFault(

@@ -80,7 +80,7 @@ def _tied(tensors: Sequence[TensorFacts]) -> list[TensorFacts]:
 
 
 def _row_bytes(table: TensorFacts) -> int:
-    return table.size_bytes // max(1, table.elements // table.dims[0])
+    return table.size_bytes // max(1, table.elements // max(1, table.dims[0]))
 
 
 def _routed_by_layer(routed: Iterable[TensorFacts], used: Sequence[int], experts: int) -> tuple[int, ...]:

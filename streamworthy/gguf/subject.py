@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from streamworthy.errors import ProbeError
 from streamworthy.facts.gguf import ShardHeader
-from streamworthy.facts.shards import SetTotal
+from streamworthy.facts.shards import OpenFiles, SetTotal
 from streamworthy.facts.storage import Placement
 from streamworthy.gguf.cursor import GgufError
 from streamworthy.gguf.extents import probe_extents
@@ -149,6 +149,16 @@ class Subject:
     def total(self) -> SetTotal:
         """The size of the whole set, also while it is being downloaded."""
         return _add_up(self.listing, self.present, self.headers)
+
+    @property
+    def open_files(self) -> OpenFiles:
+        """How many files may be open at once: the engine keeps all shards open while it loads."""
+        import resource
+
+        soft, hard = (
+            None if limit == resource.RLIM_INFINITY else limit for limit in resource.getrlimit(resource.RLIMIT_NOFILE)
+        )
+        return OpenFiles(soft_count=soft, hard_count=hard)
 
     @property
     def set_total_bytes(self) -> int | None:

@@ -30,6 +30,19 @@ def table(root: Sysroot, name: str) -> Mapping[str, Any]:
     return found
 
 
+def take_list(root: Sysroot, name: str, answer: Mapping[str, Any], key: str, kind: type) -> list[Any]:
+    """Give a list of a table, empty when it is missing; UsageError when it is something else than ``kind`` many."""
+    found = answer.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
+        raise _wrong(root, f"[{name}] {key}", found, "a list of tables" if kind is dict else "a list of texts")
+    return found
+
+
+def optional_table(root: Sysroot, name: str) -> Mapping[str, Any]:
+    """Give the ``[name]`` table, empty when it is missing; UsageError when it is something else."""
+    return table(root, name) if name in root.answers else {}
+
+
 def take(root: Sysroot, name: str, answer: Mapping[str, Any], key: str, kind: type[Kind]) -> Kind:
     """Give one value of a table; UsageError names file, table and key when it is missing or of another type."""
     found = answer.get(key)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from streamworthy.errors import ParseError, ProbeError
 from streamworthy.facts.cpu import CpuFacts
+from streamworthy.probes.captured import optional_table
 from streamworthy.probes.cgroup import probe_cpu_quota
 from streamworthy.probes.process_limits import parse_cpu_list, parse_status
 
@@ -78,7 +79,7 @@ def probe_architecture(root: Sysroot) -> str:
     if root.live:
         root.note("uname", {"machine": os.uname().machine, "pointer_bits": _pointer_bits()})
         return spell_architecture(os.uname().machine)
-    machine = root.answers.get("uname", {}).get("machine")
+    machine = optional_table(root, "uname").get("machine")
     if not isinstance(machine, str):
         raise ProbeError(f"{root.path('machine.toml')}: [uname] machine is missing, expected a word such as x86_64")
     return spell_architecture(machine)
@@ -97,7 +98,7 @@ def probe_cpu(root: Sysroot) -> CpuFacts:
     cores, quota, unknown = _probe_cores(root, processors, allowed)
     return CpuFacts(
         architecture=probe_architecture(root),
-        pointer_bits=_pointer_bits() if root.live else root.answers.get("uname", {}).get("pointer_bits"),
+        pointer_bits=_pointer_bits() if root.live else optional_table(root, "uname").get("pointer_bits"),
         model_name=mine[0].model_name,
         hypervisor=any("hypervisor" in (each.flags or ()) for each in mine),
         flags=_shared_flags(mine),

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from streamworthy.facts.host import HostFacts
+from streamworthy.probes.captured import optional_table
 from streamworthy.probes.mountinfo import MOUNTINFO, parse_mountinfo
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def probe_host(root: Sysroot, *, cpu: CpuFacts, memory_total_bytes: int) -> Host
 def _name(root: Sysroot) -> str:
     if root.live:
         return (root.read_optional("proc/sys/kernel/hostname") or "localhost").strip()
-    return str(root.answers.get("identity", {}).get("hostname", root.root.name))
+    return str(optional_table(root, "identity").get("hostname", root.root.name))
 
 
 def _machine_class(root: Sysroot, cpu: CpuFacts) -> str:

@@ -5,25 +5,31 @@ from __future__ import annotations
 import os
 import sys
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from streamworthy.errors import ProbeError
 from streamworthy.facts.storage import Placement
 from streamworthy.probes import macos
 from streamworthy.probes.cpu import probe_cpu
+from streamworthy.probes.frequency import probe_governor
 from streamworthy.probes.host import probe_host
 from streamworthy.probes.kernel import probe_kernel
 from streamworthy.probes.latency import probe_random_read_latency
 from streamworthy.probes.memory import probe_memory
+from streamworthy.probes.pressure import probe_pressure
 from streamworthy.probes.process_limits import probe_memlock
+from streamworthy.probes.read_ahead import probe_read_ahead
 from streamworthy.probes.swap import probe_swap
+from streamworthy.probes.temperature import probe_temperatures
 from streamworthy.probes.volumes import note_model, probe_captured_model, probe_volumes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from streamworthy.facts.conditions import GovernorFacts, PressureFacts, TemperatureFacts
     from streamworthy.facts.cpu import CpuFacts
+    from streamworthy.facts.disk import ReadAheadFacts
     from streamworthy.facts.host import HostFacts
     from streamworthy.facts.kernel import KernelFacts
     from streamworthy.facts.memory import MemlockFacts, MemoryFacts, SwapFacts
@@ -118,6 +124,37 @@ class Machine:
     def latency(self) -> LatencyFacts:
         """Random-read latency of the volumes whose disks' flags are no evidence."""
         return probe_random_read_latency(self.root, self.volumes)
+
+    @cached_property
+    def governor(self) -> GovernorFacts:
+        """What chooses the clock."""
+        if self._mac:
+            raise ProbeError("governor: macOS chooses the clock itself, and does not tell how")
+        return probe_governor(self.root)
+
+    @cached_property
+    def pressure(self) -> PressureFacts:
+        """How much waits for CPU, memory and disks at this moment."""
+        return probe_pressure(self.root)
+
+    @cached_property
+    def temperatures(self) -> TemperatureFacts:
+        """How hot the model's disks are at this moment."""
+        return probe_temperatures(self.root, self.volumes)
+
+    @cached_property
+    def read_ahead(self) -> ReadAheadFacts:
+        """The read-ahead of the devices that hold shards."""
+        return probe_read_ahead(self.root, self.volumes)
+
+    def again(self, name: str) -> Any:  # noqa: ANN401 - any record of facts
+        """Probe a fact anew: one that is of this moment only."""
+        vars(self).pop(name, None)
+        return getattr(self, name)
+
+    def learn(self, name: str, fact: object) -> None:
+        """Keep a fact that was learned by watching, beside the probed ones."""
+        vars(self)[name] = fact
 
     def _probe_memlock(self, *, need_bytes: int, pid: str) -> MemlockFacts:
         return probe_memlock(self.root, need_bytes=need_bytes, pid=pid)

@@ -32,6 +32,8 @@ class Sysroot:
 
     def path(self, name: str) -> Path:
         """Give the place of a kernel file below the root."""
+        if "\0" in name:
+            raise ProbeError(f"/{name}: found a NUL in a path, which no file's name holds")
         return self.root / name
 
     def note(self, table: str, answer: Mapping[str, Any]) -> None:
@@ -62,7 +64,10 @@ class Sysroot:
 
     def exists(self, name: str) -> bool:
         """Tell whether a kernel file or folder is there."""
-        return self.path(name).exists()
+        try:
+            return self.path(name).exists()
+        except OSError as error:  # what cannot be looked at is not absent
+            raise ProbeError(f"/{name}: cannot be read: {error.strerror}") from error
 
     def names(self, name: str) -> tuple[str, ...]:
         """List a folder, sorted; empty when it is absent."""
@@ -86,7 +91,12 @@ class Sysroot:
 
 def _read_refusals(answers: Mapping[str, Any]) -> dict[str, str]:
     # [[unreadable]] path = "sys/...", reason = "Permission denied"
-    return {str(each.get("path")): str(each.get("reason")) for each in answers.get("unreadable", [])}
+    found = answers.get("unreadable", [])
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise UsageError(
+            f"machine.toml: [[unreadable]]: found {found!r}, expected an array of tables", fix="repair the file"
+        )
+    return {str(each.get("path")): str(each.get("reason")) for each in found}
 
 
 def _read_answers(root: Path) -> Mapping[str, Any]:
@@ -98,7 +108,7 @@ def _read_answers(root: Path) -> Mapping[str, Any]:
             f"{file}: not found, expected the description of a captured machine",
             fix="give --sysroot a folder with proc/, sys/ and machine.toml, such as one below fixtures/machines/",
         ) from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: not valid TOML: {error}", fix="repair the file") from error
     except OSError as error:
         raise UsageError(f"{file}: cannot be read: {error.strerror}", fix="check its permissions") from error

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from streamworthy.errors import ProbeError
 from streamworthy.facts.storage import Placement, Space, Volume, VolumesFacts
 from streamworthy.probes.block import device_of_mount, device_of_name, follow
-from streamworthy.probes.captured import table, tables, take
+from streamworthy.probes.captured import table, tables, take, take_list
 from streamworthy.probes.extents import probe_encoded
 from streamworthy.probes.mountinfo import probe_mount_of, probe_mounts
 
@@ -63,7 +63,8 @@ def probe_captured_model(root: Sysroot) -> tuple[tuple[Placement, ...], str, int
     """
     model = table(root, "model")
     folder = take(root, "model", model, "path", str)
-    placements = (_captured_placement(root, folder, shard) for shard in model.get("shards", []))
+    shards = take_list(root, "model", model, "shards", dict)
+    placements = (_captured_placement(root, folder, shard) for shard in shards)
     total = take(root, "model", model, "total_bytes", int) if "total_bytes" in model else None
     return tuple(placements), folder, total
 
@@ -118,7 +119,7 @@ def _volume(  # noqa: PLR0913 - a volume is these things together
 def _encoded(root: Sysroot, mount: Mount, paths: tuple[str, ...]) -> tuple[str, ...] | None:
     if not root.live:
         answers = [each for each in tables(root, "encoded") if each.get("mount") == mount.mount_point]
-        return tuple(str(path) for path in answers[0].get("shards", ())) if answers else None
+        return tuple(take_list(root, "encoded", answers[0], "shards", str)) if answers else None
     found = probe_encoded(paths)
     if found is not None:
         root.note("encoded", {"mount": mount.mount_point, "shards": list(found)})

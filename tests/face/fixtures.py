@@ -67,6 +67,39 @@ def performance(run, require):
 
 
 @pytest.fixture
+def bench(run, require):
+    """What measures disk and memory, without an engine."""
+    found = run.measurements()
+    if found is None:
+        require(not_applicable("a captured machine cannot be measured"))
+    return found
+
+
+@pytest.fixture
+def settled(machine, limit):
+    """Look at the machine until it is as the gate wants it, for as long as it is worth waiting."""
+    from streamworthy.bench.preconditions import PATIENCE_SECONDS, wait_until
+
+    patience = PATIENCE_SECONDS if machine.root.live and limit.level == "require" else 0.0
+
+    def wait(look, judge):
+        sound = (Word.PASS, Word.NOT_APPLICABLE, Word.ERROR)
+        return wait_until(
+            lambda: look(machine), lambda facts: judge(facts, limit).word in sound, patience_seconds=patience
+        )
+
+    return wait
+
+
+@pytest.fixture
+def roofs(run, bench, model):
+    """What memory and disk give at best, measured in this run where that was possible."""
+    from streamworthy.bench.roofs import find_roofs
+
+    return find_roofs(bench, run.tier.reference.roofs, bytes_per_token=model.sizes.bytes_per_token)
+
+
+@pytest.fixture
 def lock_proof(run):
     """Give a function that locks what the tier locks in an engine child and tells what the kernel says is locked."""
     return run.lock_proof

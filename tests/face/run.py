@@ -96,12 +96,12 @@ def pytest_collection_modifyitems(session, config, items):
     """Prepare the run: choose model and tier. What stops it becomes the run's one case.
 
     Gates are asked in their files' order, whatever plugin has shuffled them: what takes a second before what takes an
-    hour, and one table looks like another.
+    hour, and one table looks like another. Disk and memory are measured before an engine maps the shards.
     """
     run = run_of(config)
     if run is None:
         return
-    items.sort(key=lambda item: (str(item.path), item.function.__code__.co_firstlineno))
+    items.sort(key=_order)
     try:
         run.prepare(tuple(gate_of(item) for item in items))
     except (StreamworthyError, OSError) as error:
@@ -109,6 +109,13 @@ def pytest_collection_modifyitems(session, config, items):
         items[:] = [case]
 
 
+def _order(item):
+    path = item.path
+    early = path.parent.name == "performance" and path.stem in _BEFORE_ENGINE
+    return str(path.parent), not early, str(path), item.function.__code__.co_firstlineno
+
+
+_BEFORE_ENGINE = ("test_bandwidth", "test_disk", "test_storage")
 _SETUP_ID = "tests/gates/test_qualification.py::test_setup"
 
 

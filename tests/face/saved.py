@@ -27,4 +27,5 @@ def pytest_benchmark_compare_machine_info(config, benchmarksession, machine_info
     then, now = compared_benchmark["machine_info"].get("engine", "unknown"), machine_info["engine"]
     if then != now:
         compared_benchmark["benchmarks"].clear()
-        benchmarksession.logger.warning(f"Nothing is compared: saved with {then}, this is {now}")
+        told = f"Nothing is compared: saved with {then}, this is {now}"
+        benchmarksession.logger.warning(told)

@@ -64,8 +64,8 @@ def test_all_faults_are_told_at_once(write):
     lines = faults_of(write(text.replace("parallel_slots = 1", "parallel_slots = 0")))
     assert [line.split(": ")[1] for line in lines] == [
         "[engine] parallel_slots",
+        "[cpu.governor] level",
         "[memory.total] at_least",
-        "[memory.memlock] level",
     ]
 
 

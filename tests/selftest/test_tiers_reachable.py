@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from streamworthy.model import ceiling_tokens_per_second, predict
+from streamworthy.model import cache_bytes, ceiling_tokens_per_second, predict, routed_bytes
 from streamworthy.thresholds import load_tiers
 
 TIERS = {tier.name: tier for tier in load_tiers(Path(__file__).parents[2] / "thresholds")}
+ROOFS = {
+    "disk.sequential_read": "disk_bytes_per_second",
+    "disk.slab_read": "disk_bytes_per_second",
+    "bandwidth.read": "memory_bytes_per_second",
+}
 STREAMING = ("laptop-16g", "laptop-32g", "laptop-64g")
 
 
@@ -105,6 +110,32 @@ def test_the_memory_asked_for_holds_the_reference_model(name):
     assert model.overhead_bytes > tier.limits["fit.ledger"].values["reserve"] or not whole
 
 
+@pytest.mark.parametrize("name", TIERS)
+def test_the_reference_is_efficient_enough_and_no_fortune(name):
+    """It reaches its share of its own roofs, with page faults and the serial model, and not ten times that."""
+    tier = TIERS[name]
+    model, roofs = tier.reference.model, tier.reference.roofs
+    amplified = replace(
+        roofs, disk_bytes_per_second=roofs.disk_bytes_per_second / tier.reference.efficiency.read_amplification_ratio
+    )
+    ceiling = ceiling_tokens_per_second(model, amplified, tier.plan.context_tokens)
+    share = predict(tier.reference, tier.plan).decode_warm_tokens_per_second / ceiling
+    asked = tier.limits["decode.efficiency"].values["at_least"]
+    assert asked <= share
+    assert asked > share / 2 or name == "sample"  # whose memory roof is a slow host's, and the measured one is not
+
+
+@pytest.mark.parametrize("name", STREAMING)
+def test_a_cache_is_required_where_the_reference_has_one(name):
+    """The smaller laptops have no room for a token and a half of experts, and are only told so."""
+    tier = TIERS[name]
+    model, roofs = tier.reference.model, tier.reference.roofs
+    limit = tier.limits["fit.cache"]
+    enough = cache_bytes(model, roofs, tier.plan.context_tokens) >= limit.values["at_least"] * routed_bytes(model)
+    assert (limit.level == "require") is enough
+    assert limit.values["reserve"] == tier.limits["fit.ledger"].values["reserve"]
+
+
 @pytest.mark.parametrize("name", [*STREAMING, "xeon-128g"])
 def test_the_memory_gate_asks_for_the_references_memory(name):
     """The gate and the reference do not drift apart, and the range begins where memory.total does."""
@@ -112,6 +143,27 @@ def test_the_memory_gate_asks_for_the_references_memory(name):
     assert tier.limits["memory.available"].values["at_least"] == tier.reference.roofs.available_bytes
     assert tier.limits["memory.limit"].values["at_least"] == tier.reference.roofs.available_bytes
     assert {way.memory_total_at_least_bytes for way in tier.applies} == {tier.limits["memory.total"].values["at_least"]}
+
+
+@pytest.mark.parametrize("name", [name for name in TIERS if name != "sample"])
+def test_disk_and_memory_gates_ask_for_the_references_roofs(name):
+    """What decode's limits are computed from is what is measured without an engine; half of it misses."""
+    tier = TIERS[name]
+    asked = {gate: limit.values["at_least"] for gate, limit in tier.limits.items() if gate in ROOFS and limit.values}
+    assert asked == {gate: getattr(tier.reference.roofs, ROOFS[gate]) for gate in asked}
+    assert {"disk.sequential_read", "bandwidth.read"} <= set(asked)
+    required = {gate for gate in asked if tier.limits[gate].level == "require"}
+    assert required == (set(ROOFS) if name in STREAMING else required & {"bandwidth.read"})
+
+
+@pytest.mark.parametrize("name", STREAMING)
+def test_streaming_requires_the_cost_of_read_ahead_and_advises_on_its_setting(name):
+    """A quarter more than is wanted is the most, and the reference stays below it."""
+    tier = TIERS[name]
+    cost, setting = tier.limits["disk.read_amplification"], tier.limits["storage.read_ahead"]
+    assert (cost.level, cost.values["at_most"], setting.level) == ("require", 1.25, "advise")
+    assert tier.reference.efficiency.read_amplification_ratio <= cost.values["at_most"]
+    assert setting.values["at_most"] * tier.reference.model.slab_bytes >= 128 * 2**10  # what kernels come with
 
 
 @pytest.mark.parametrize(

@@ -18,3 +18,8 @@ def test_physical_cores(require, machine, limit):
 def test_instruction_set(require, machine, limit):
     """Without these vector instructions the engine multiplies quantised weights many times slower, or dies at once."""
     require(cpu.instruction_set(machine.cpu, limit))
+
+
+def test_governor(require, machine, limit):
+    """Threads that wait for the disk look idle: a governor that saves power clocks them down between two experts."""
+    require(cpu.governor(machine.governor, limit))

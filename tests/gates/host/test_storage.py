@@ -1,5 +1,6 @@
 """Questions about the disks and filesystems that hold the model."""
 
+from streamworthy.bench.preconditions import look_at_disks, look_at_temperatures
 from streamworthy.criteria import storage
 
 
@@ -36,3 +37,13 @@ def test_free_space(require, machine, limit):
 def test_used_share(require, machine, limit):
     """On a nearly full disk files fragment and flash loses speed, so the same drive streams slower each month."""
     require(storage.used_share(machine.volumes, limit))
+
+
+def test_quiet(require, settled, limit):
+    """A disk that others read gives what they leave, and the rates of loading and decoding with it."""
+    require(storage.quiet(settled(look_at_disks, storage.quiet), limit))
+
+
+def test_temperature(require, settled, limit):
+    """A drive that is hot before it is read slows down while it is, and the rate of the first minute is not kept."""
+    require(storage.temperature(settled(look_at_temperatures, storage.temperature), limit))

@@ -10,7 +10,7 @@ def test_names(require, model, limit):
 
 def test_complete(require, model, limit):
     """One missing shard stops the load, after hours of download and minutes of reading the others."""
-    require(shards.complete(model.listing, model.total, limit))
+    require(shards.complete(model.listing, model.total, model.open_files, limit))
 
 
 def test_headers(require, model, limit):

@@ -15,6 +15,16 @@ def test_warm_rate(require, performance, record, limit):
     require(decode.warm_rate(record(performance.decode_warm), limit))
 
 
+def test_efficiency(require, performance, roofs, limit):
+    """A rate far below what disk and memory allow is a setting; one above it means that the cache was not as said."""
+    require(decode.efficiency(performance.decode_warm, roofs, limit))
+
+
+def test_stalls(require, performance, limit):
+    """Readers feel the slowest tokens: a mean hides one that waits for the disk ten times as long."""
+    require(decode.stalls(performance.decode_warm, limit))
+
+
 def test_answer(require, performance, limit):
     """A fast engine that gives wrong or changing answers is broken, and its speed means nothing."""
     require(decode.answer(performance.answers, limit))

@@ -78,6 +78,10 @@ def test_the_same_name_gets_the_same_stand_in(scrubber):
             "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory",
         ),
         (
+            "40 31 0:37 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd",
+            "40 31 0:37 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,name=systemd",
+        ),
+        (
             r"75 62 0:52 / /mnt/c rw - 9p C:\134 rw,aname=drvfs;path=C:\134Users\134bob;uid=1000",
             r"75 62 0:52 / /mnt/c rw - 9p C:\134 rw,aname=drvfs;path=C:\134Users\134user2;uid=1000",
         ),

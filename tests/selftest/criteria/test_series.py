@@ -86,6 +86,8 @@ def test_the_evidence_is_whole():
         "psi_memory_full=0.0 %",
         "temperature=41 C",
         "disturbed_by=cp (pid 9)",
+        "cpu_of_others=unknown",
+        "run_queue_wait=unknown",
         "not_seen=3 processes",
         "notes=12.0 MiB a token",
     )

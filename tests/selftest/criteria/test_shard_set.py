@@ -28,7 +28,14 @@ def keys(number, count=3, tensors=9, **kinds):
     return found
 
 
-OWN = [("general.architecture", "str", "llama"), ("llama.block_count", "u32", 3)]
+# an architecture that nobody knows: nothing is expected of its tensors but that they fit together
+OWN = [
+    ("general.architecture", "str", "toy"),
+    ("tokenizer.ggml.model", "str", "no_vocab"),
+    ("toy.block_count", "u32", 3),
+    ("toy.embedding_length", "u32", 32),
+    ("toy.context_length", "u32", 64),
+]
 
 
 @pytest.fixture
@@ -90,7 +97,7 @@ FAULTS = {
     "another width": ({2: build(keys(1), layer(1, width=64))}, "m-00002-of-00003.gguf: its tensors (F32)"),
     "another architecture": (
         {2: build([("general.architecture", "str", "qwen3"), *keys(1)], layer(1))},
-        "m-00002-of-00003.gguf: of architecture qwen3, the first shard of llama",
+        "m-00002-of-00003.gguf: of architecture qwen3, the first shard of toy",
     ),
     "a broken shard": ({2: b"<html>"}, "m-00002-of-00003.gguf: byte 0: magic"),
 }  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 
 from streamworthy.criteria import shards
 from streamworthy.facts.gguf import GgufFault, ShardHeader
-from streamworthy.facts.shards import Leftover, Misnamed, SetTotal, ShardFile, ShardListing
+from streamworthy.facts.shards import Leftover, Misnamed, OpenFiles, SetTotal, ShardFile, ShardListing
 from streamworthy.verdict import Word, verdict
 from tests.selftest.criteria.asked import limit
 
@@ -39,6 +39,7 @@ SET = ShardListing(
     leftovers=(),
     others=(),
 )
+FILES = OpenFiles(soft_count=1024, hard_count=4096)
 TOTAL = SetTotal(present_bytes=120, whole_bytes=120, exact=True, basis="headers and file sizes")
 PART = Leftover(name="m-00003-of-00003.gguf.part", twin="m-00003-of-00003.gguf", twin_present=False, control=False)
 
@@ -97,7 +98,7 @@ def test_names_that_the_engine_does_not_find_fail(change, cause, fix):
 
 def test_a_whole_set_is_complete():
     """The whole verdict of a pass."""
-    assert shards.complete(SET, TOTAL, limit()) == verdict(
+    assert shards.complete(SET, TOTAL, FILES, limit()) == verdict(
         Word.PASS,
         measured="3 of 3 shards, 120 B of 120 B",
         required="3 of 3 shards",
@@ -110,7 +111,7 @@ def test_a_whole_set_is_complete():
 def test_all_missing_shards_fail_at_once_with_what_is_left_to_fetch():
     """Numbers are written short, and an estimate is called one."""
     total = SetTotal(present_bytes=40, whole_bytes=280, exact=False, basis="6 of 7 shards taken as the largest")
-    found = shards.complete(replace(SET, count=7, shards=(file(1),), missing=(2, 4, 5, 6)), total, limit())
+    found = shards.complete(replace(SET, count=7, shards=(file(1),), missing=(2, 4, 5, 6)), total, FILES, limit())
     assert (found.word, found.value) == (Word.FAIL, 3.0)
     assert found.measured == "3 of 7 shards, 40 B of about 280 B"
     assert found.cause == "missing: 2, 4-6; about 240 B to fetch"
@@ -120,14 +121,37 @@ def test_all_missing_shards_fail_at_once_with_what_is_left_to_fetch():
 def test_a_link_to_nothing_is_a_missing_blob():
     """The name is there and the bytes are not."""
     listing = replace(SET, shards=(file(1), file(2, real=False), file(3)))
-    found = shards.complete(listing, replace(TOTAL, exact=False), limit())
+    found = shards.complete(listing, replace(TOTAL, exact=False), FILES, limit())
     assert found.word is Word.FAIL
     assert "blob missing behind the links m-00002-of-00003.gguf" in found.cause
 
 
+@pytest.mark.parametrize(
+    ("soft", "hard", "word", "fix"),
+    [
+        (35, 35, Word.PASS, None),
+        (34, 64, Word.FAIL, "ulimit -n 35"),
+        (34, 34, Word.FAIL, "raise 'nofile' to 35 in /etc/security/limits.conf and log in again"),
+        (34, None, Word.FAIL, "ulimit -n 35"),
+        (None, None, Word.PASS, None),
+    ],
+)
+def test_a_set_that_cannot_be_opened_at_once_is_of_no_use(soft, hard, word, fix):
+    """The engine keeps every shard open while it loads; 32 files more are its own."""
+    found = shards.complete(SET, TOTAL, OpenFiles(soft_count=soft, hard_count=hard), limit())
+    assert (found.word, found.fix[:1]) == (word, (fix,) if fix else ())
+    assert word is Word.PASS or "keeps all 3 shards open" in found.cause
+
+
+def test_what_is_missing_comes_before_what_cannot_be_opened():
+    """Too few files is said of a whole set only."""
+    found = shards.complete(replace(SET, missing=(2,)), TOTAL, OpenFiles(soft_count=3, hard_count=3), limit())
+    assert found.cause.startswith("missing: 2")
+
+
 def test_pieces_without_headers_leave_completeness_open():
     """How many there should be stands nowhere."""
-    assert shards.complete(replace(SET, form="byte_split"), TOTAL, limit()).word is Word.ERROR
+    assert shards.complete(replace(SET, form="byte_split"), TOTAL, FILES, limit()).word is Word.ERROR
 
 
 FAULT = GgufFault(

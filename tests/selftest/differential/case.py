@@ -43,7 +43,7 @@ class Case:
             self.after(folder)
 
 
-def case(  # noqa: PLR0913 - a case is these things
+def case(
     family, name, change=None, *, after=None, says="", because="", only_hash=False, engine_only="", given="", handles=0
 ):
     """Add a case."""

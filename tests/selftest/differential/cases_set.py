@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 
 from tests.selftest.differential.case import case, name_of
-from tests.selftest.differential.model import blocks, make_set, make_whole, quantise, split_keys
-from tests.selftest.gguf.build import F16, F32, Q4_0, Tensor, build
+from tests.selftest.differential.changes import dropped, keyed, to_blobs
+from tests.selftest.differential.model import make_set, make_whole, quantise, split_keys
+from tests.selftest.gguf.build import F32, Q4_0
 
 FIRST, SECOND, THIRD = (name_of(number) for number in (1, 2, 3))
 UNREAD_COUNT = "a wrong count in a later shard is not read by this engine, but no two shards may disagree"
@@ -24,16 +24,6 @@ def rename(**names):
             shards[int(key[1:]) - 1].name = name
 
     return change
-
-
-def keyed(number, name, kind, value):
-    """Change one key of one shard."""
-    return lambda shards: shards[number - 1].set_key(name, kind, value)
-
-
-def dropped(number, name):
-    """Leave out one key of one shard."""
-    return lambda shards: shards[number - 1].drop_key(name)
 
 
 def swap(shards):
@@ -61,37 +51,81 @@ for label, name in {
     "number behind the count": name_of(4),
 }.items():
     case("names", f"first shard: {label}", rename(s1=name))
-    case("names", f"all shards: {label}", rename(s1=name, s2=name.replace("1", "2", 1), s3=name.replace("1", "3", 1)),
-         given=name)  # fmt: skip
+    case(
+        "names",
+        f"all shards: {label}",
+        rename(s1=name, s2=name.replace("1", "2", 1), s3=name.replace("1", "3", 1)),
+        given=name,
+    )
 case("names", "second shard has another prefix", rename(s2=name_of(2, prefix="other")), says="prefix|missing")
 case("names", "second shard has capital letters", rename(s2=SECOND.upper()), says="five digits|missing")
-case("names", "a prefix with blanks and umlauts", rename(s1=f"mö del {FIRST}", s2=f"mö del {SECOND}", s3=f"mö del {THIRD}"))
+case(
+    "names",
+    "a prefix with blanks and umlauts",
+    rename(s1=f"mö del {FIRST}", s2=f"mö del {SECOND}", s3=f"mö del {THIRD}"),
+)
 case("names", "a prefix with percent signs", rename(s1=f"%s%d{FIRST}", s2=f"%s%d{SECOND}", s3=f"%s%d{THIRD}"))
-case("names", "a prefix that looks like a number", rename(s1=f"a-00001-of-00003{FIRST}", s2=f"a-00001-of-00003{SECOND}",
-                                                           s3=f"a-00001-of-00003{THIRD}"))  # fmt: skip
-case("names", "split keys count from one", lambda s: [one.set_key("split.no", "u16", i + 1) for i, one in enumerate(s)],
-     says="split.no")  # fmt: skip
+case(
+    "names",
+    "a prefix that looks like a number",
+    rename(s1=f"a-00001-of-00003{FIRST}", s2=f"a-00001-of-00003{SECOND}", s3=f"a-00001-of-00003{THIRD}"),
+)
+case(
+    "names",
+    "split keys count from one",
+    lambda s: [one.set_key("split.no", "u16", i + 1) for i, one in enumerate(s)],
+    says="split.no",
+)
 
 for number in (1, 2, 3):
     for key in ("split.no", "split.count", "split.tensors.count"):
         unread = UNREAD_COUNT if number > 1 and key != "split.no" else ""
-        case("split keys", f"{key} missing in shard {number}", dropped(number, key), says=f"{key} is missing", because=unread)
+        case(
+            "split keys",
+            f"{key} missing in shard {number}",
+            dropped(number, key),
+            says=f"{key} is missing",
+            because=unread,
+        )
         for kind in ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "bool", "str", "arr[u16]"):
             if kind == ("i32" if key == "split.tensors.count" else "u16"):
                 continue
-            value = {"str": "1", "arr[u16]": [number - 1], "bool": True}.get(kind, number - 1 if key == "split.no" else 3)
-            case("split keys", f"{key} as {kind} in shard {number}", keyed(number, key, kind, value),
-                 says=f"{key} is of type", because=unread or LUCK * (kind == "arr[u16]"))  # fmt: skip
-    case("split keys", f"split.no {number} in shard {number}", keyed(number, "split.no", "u16", number), says="split.no is")
+            value = {"str": "1", "arr[u16]": [number - 1], "bool": True}.get(
+                kind, number - 1 if key == "split.no" else 3
+            )
+            case(
+                "split keys",
+                f"{key} as {kind} in shard {number}",
+                keyed(number, key, kind, value),
+                says=f"{key} is of type",
+                because=unread or LUCK * (kind == "arr[u16]"),
+            )
+    case(
+        "split keys",
+        f"split.no {number} in shard {number}",
+        keyed(number, "split.no", "u16", number),
+        says="split.no is",
+    )
     case("split keys", f"split.no 65535 in shard {number}", keyed(number, "split.no", "u16", 65535), says="split.no is")
     for count in (0, 1, 2, 4, 65535):
-        case("split keys", f"split.count {count} in shard {number}", keyed(number, "split.count", "u16", count),
-             says="split.count", because=UNREAD_COUNT)  # fmt: skip
+        case(
+            "split keys",
+            f"split.count {count} in shard {number}",
+            keyed(number, "split.count", "u16", count),
+            says="split.count",
+            because=UNREAD_COUNT,
+        )
     for count in (-1, 0, 41, 43, 2**31 - 1):
-        case("split keys", f"split.tensors.count {count} in shard {number}",
-             keyed(number, "split.tensors.count", "i32", count), says="split.tensors.count",
-             because=UNREAD_COUNT if number > 1 else "")  # fmt: skip
-case("split keys", "older general.split keys alone", lambda shards: [_old_keys(shard) for shard in shards], says="older")
+        case(
+            "split keys",
+            f"split.tensors.count {count} in shard {number}",
+            keyed(number, "split.tensors.count", "i32", count),
+            says="split.tensors.count",
+            because=UNREAD_COUNT if number > 1 else "",
+        )
+case(
+    "split keys", "older general.split keys alone", lambda shards: [_old_keys(shard) for shard in shards], says="older"
+)
 case("split keys", "in a plain file", lambda shards: _plain_with_keys(shards, 1, 1))
 case("split keys", "of a set in a plain file", lambda shards: _plain_with_keys(shards, 1, 3), says="split.count is 3")
 
@@ -101,7 +135,12 @@ case("order", "second shard twice", after=lambda folder: shutil.copy(folder / SE
 for number in (1, 2, 3):
     case("missing", f"shard {number}", after=lambda folder, n=number: (folder / name_of(n)).unlink(), says="missing")
 case("missing", "all but the last", after=lambda folder: [(folder / name).unlink() for name in (FIRST, SECOND)])
-case("missing", "a folder in the place of shard 2", after=lambda folder: _folder(folder / SECOND), says="folder|directory")
+case(
+    "missing",
+    "a folder in the place of shard 2",
+    after=lambda folder: _folder(folder / SECOND),
+    says="folder|directory",
+)
 case("missing", "shard 2 is a pipe", after=lambda folder: _pipe(folder / SECOND), says="")
 case("joined", "all three with cat", after=lambda folder: _cat(folder, "tiny.gguf"), given="tiny.gguf", says="cat")
 case("joined", "all three with cat under the first name", after=lambda folder: _cat(folder, FIRST))
@@ -118,7 +157,9 @@ def foreign(change):
 
 def requantised(shard):
     """Give a shard's large tensors another quantisation."""
-    shard.tensors = [quantise(one, Q4_0, 32, 18) if len(one.dims) > 1 and one.type_id != F32 else one for one in shard.tensors]
+    shard.tensors = [
+        quantise(one, Q4_0, 32, 18) if len(one.dims) > 1 and one.type_id != F32 else one for one in shard.tensors
+    ]
     return shard
 
 
@@ -126,20 +167,37 @@ OTHER_QUANT = "the engine takes a shard of another quantisation for its own; nob
 case("foreign", "shard 2 of another fine-tune", foreign(lambda shard: shard))
 case("foreign", "shard 2 of another quantisation", foreign(requantised), says="quantisation", because=OTHER_QUANT)
 case("foreign", "shard 2 of a set of four", lambda shards: _of_four(shards, keep_keys=True), says="split")
-case("foreign", "shard 2 of a set of four with this set's keys", lambda shards: _of_four(shards, keep_keys=False), says="tensors")
-case("foreign", "shard 2 names another architecture", keyed(2, "general.architecture", "str", "llama"),
-     says="architecture", because="a shard that says it belongs to another model")  # fmt: skip
+case(
+    "foreign",
+    "shard 2 of a set of four with this set's keys",
+    lambda shards: _of_four(shards, keep_keys=False),
+    says="tensors",
+)
+case(
+    "foreign",
+    "shard 2 names another architecture",
+    keyed(2, "general.architecture", "str", "llama"),
+    says="architecture",
+    because="a shard that says it belongs to another model",
+)
 case("foreign", "shard 2 is a whole model", lambda shards: _whole_as(shards, 1), says="split")
 
-case("links", "all shards are links to blobs", after=lambda folder: _blobs(folder))
+case("links", "all shards are links to blobs", after=to_blobs)
 case("links", "shard 2 is a hard link", after=lambda folder: os.link(folder / SECOND, folder / "spare"))
 case("links", "shard 2 dangles", after=lambda folder: _dangle(folder / SECOND), says="blob missing")
 case("links", "shard 2 links to itself", after=lambda folder: _loop(folder / SECOND), says="links|loop")
 case("links", "shard 3 is a link to shard 2", after=lambda folder: _relink(folder, SECOND, THIRD), says="split.no")
-case("links", "shard 3 is a hard link to shard 2", after=lambda folder: _hardlink(folder, SECOND, THIRD), says="split.no")
-case("links", "the blob is given", after=lambda folder: _blobs(folder), given="blobs/" + "a" * 64, says="blob")
-case("handles", "sixty shards, twenty open files", lambda shards: shards.__setitem__(slice(None), make_set(42)),
-     handles=24, says="open files")  # fmt: skip
+case(
+    "links", "shard 3 is a hard link to shard 2", after=lambda folder: _hardlink(folder, SECOND, THIRD), says="split.no"
+)
+case("links", "the blob is given", after=to_blobs, given="blobs/" + "a" * 64, says="blob")
+case(
+    "handles",
+    "sixty shards, twenty open files",
+    lambda shards: shards.__setitem__(slice(None), make_set(42)),
+    handles=24,
+    says="open files",
+)
 case("handles", "forty shards, room enough", lambda shards: shards.__setitem__(slice(None), make_set(42)), handles=256)
 
 
@@ -191,13 +249,6 @@ def _cat(folder, name):
     for one in (FIRST, SECOND, THIRD):
         (folder / one).unlink()
     (folder / name).write_bytes(raw)
-
-
-def _blobs(folder):
-    (folder / "blobs").mkdir()
-    for letter, name in zip("abc", (FIRST, SECOND, THIRD), strict=True):
-        (folder / name).rename(folder / "blobs" / (letter * 64))
-        (folder / name).symlink_to(f"blobs/{letter * 64}")
 
 
 def _dangle(path):

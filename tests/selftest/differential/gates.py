@@ -19,7 +19,7 @@ LIMITS = load_tier("laptop-32g", ROOT / "thresholds").limits  # a deployment's: 
 PLAN = load_tier("sample", ROOT / "thresholds").plan  # what engine_cases.py asks of the engine
 ASKED = {
     "shards.names": lambda model, limit: shards.names(model.listing, limit),
-    "shards.complete": lambda model, limit: shards.complete(model.listing, model.total, limit),
+    "shards.complete": lambda model, limit: shards.complete(model.listing, model.total, model.open_files, limit),
     "shards.headers": lambda model, limit: shards.headers(model.listing, model.headers, limit),
     "shards.sizes": lambda model, limit: shards.sizes(model.listing, model.total, limit),
     "integrity.extents": lambda model, limit: integrity.extents(model.extents, limit),

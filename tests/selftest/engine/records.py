@@ -28,6 +28,7 @@ CONDITIONS = Conditions(
     engine_bytes=390 * MIB,
     disturbers=(),
     hidden="",
+    cpu=None,
 )
 STATE = EngineState(
     mapped_bytes=200 * MIB,
@@ -58,6 +59,7 @@ SAMPLE = Sample(
     device_bytes=40 * MIB,
     major_faults=7,
     resident_share=0.0,
+    gap_seconds=(),
     note="",
     conditions=CONDITIONS,
 )

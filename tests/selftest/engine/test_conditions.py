@@ -37,11 +37,12 @@ def test_shares_are_differences_over_time(machine):
         memory_full_seconds=0.5,
         device_bytes=1000 * 512,
         engine_bytes=0,
+        cpu=None,
     )
 
     others = Disturbers(mapping=("cp (pid 9)",), reading=(), hidden="3 processes")
 
-    found = conditions_since(before, machine, ["nvme0n1"], pid=42, others=others)
+    found = conditions_since(before, machine, ["nvme0n1"], pid=42, others=others, threads=2)
 
     assert found.io_full_share == pytest.approx(0.5, rel=0.05)
     assert found == Conditions(
@@ -52,6 +53,7 @@ def test_shares_are_differences_over_time(machine):
         engine_bytes=1_024_000,
         disturbers=("cp (pid 9)",),
         hidden="3 processes",
+        cpu=None,
     )
 
 

@@ -44,11 +44,25 @@ _EPISODE = make_episode(
         (metrics.PREFILL, replace(SAMPLE, seconds=0.5, tokens=32)),
         (
             metrics.DECODE_COLD,
-            replace(SAMPLE, seconds=4.0, tokens=4, device_bytes=48 * MIB, note="12.0 MiB a token"),
+            replace(
+                SAMPLE,
+                seconds=4.0,
+                tokens=4,
+                device_bytes=48 * MIB,
+                gap_seconds=(0.5, 0.75, 0.25),
+                note="12.0 MiB a token",
+            ),
         ),
         (
             metrics.DECODE_WARM,
-            replace(SAMPLE, seconds=1.5, tokens=3, device_bytes=8 * MIB, note="slowest token 750.0 ms"),
+            replace(
+                SAMPLE,
+                seconds=1.5,
+                tokens=3,
+                device_bytes=8 * MIB,
+                gap_seconds=(0.5, 0.75, 0.25),
+                note="slowest token 750.0 ms",
+            ),
         ),
     ],
 )

@@ -6,13 +6,16 @@ import dis
 import os
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from types import CodeType
 
 from streamworthy.gguf import cursor, reader, strangers, tensor_table
 from tests.selftest.fuzz.gguf_target import run_header
 from tests.selftest.fuzz.targets import CORPUS
+from tests.selftest.gguf.build import build
 
+show = print  # what this program is for
 MODULES = (reader, cursor, tensor_table, strangers)
 _ALWAYS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE", "SEND", "JUMP")
 
@@ -26,9 +29,12 @@ class Branches:
         self.files = {module.__file__ for module in modules}
         for module in modules:
             for code in _codes(module):
+                before = ""
                 for step in dis.get_instructions(code):
-                    if step.opcode in (*dis.hasjrel, *dis.hasjabs) and step.opname not in _ALWAYS:
+                    jumps = step.opcode in (*dis.hasjrel, *dis.hasjabs) and step.opname not in _ALWAYS
+                    if jumps and before != "CHECK_EXC_MATCH":  # an exception of another kind is what fuzzing looks for
                         self.jumps.setdefault(code, {})[step.offset] = set()
+                    before = step.opname
 
     def watch(self, call):
         """Run a call and note where jumps lead."""
@@ -81,7 +87,7 @@ def _codes(module):
         wanted |= {(child.co_qualname, child.co_firstlineno): child for child in children}
         pending += children
     for value in list(wanted.values()):
-        if not value.co_name.startswith("<module"):
+        if not value.co_qualname.startswith("<"):  # what runs when the module is imported
             yield value
 
 
@@ -89,7 +95,7 @@ def watch_corpus():
     """Run the whole corpus, in memory and as files, and give what was reached."""
     branches = Branches(MODULES)
     for path in sorted((CORPUS / "header").iterdir()):
-        branches.watch(lambda raw=path.read_bytes(): run_header(raw))
+        branches.watch(partial(run_header, path.read_bytes()))
     _watch_files(branches)
     return branches
 
@@ -104,8 +110,12 @@ def _watch_files(branches):
             branches.watch(lambda: _shrunk(descriptor))
         finally:
             os.close(descriptor)
-        for place in (path, Path(folder), Path(folder, "absent")):
+        for place in (path, Path(folder), Path(folder, "absent"), *sorted((CORPUS / "header").iterdir())):
             branches.watch(lambda place=place: _scan(place))
+        words = ["w" * 500] * (cursor.WINDOW_BYTES // 500)  # a vocabulary that does not fit in a window
+        long = build((("tokens", "arr[str]", words),), ())
+        branches.watch(lambda: run_header(long))
+        branches.watch(lambda: cursor.unreadable(path, OSError("no number")))
 
 
 def _shrunk(descriptor):
@@ -127,6 +137,6 @@ def print_branches():
     """Print the share of branches that the corpus reaches, and what it does not reach."""
     branches = watch_corpus()
     taken, ways = branches.reached()
-    print(f"branches of the reader reached by the corpus: {taken} of {ways} ({taken / ways:.0%})")
+    show(f"branches of the reader reached by the corpus: {taken} of {ways} ({taken / ways:.0%})")
     for line in branches.missed():
-        print(f"  one way only: {line}")
+        show(f"  one way only: {line}")

@@ -9,6 +9,7 @@ from streamworthy.facts.shards import ShardListing
 from streamworthy.gguf.cursor import Broken, Cursor, GgufError
 from streamworthy.gguf.ledger import draw_ledger
 from streamworthy.gguf.metadata import Metadata
+from streamworthy.gguf.model_check import check_model
 from streamworthy.gguf.reader import _scan
 from streamworthy.gguf.sizes import measure_sizes
 from streamworthy.gguf.tensor_kinds import measure_kinds
@@ -60,6 +61,8 @@ def run_model(raw):
     for listing in (SET, PLAIN):
         find_set_faults(listing, (entry, entry))
     find_set_notes((entry,))
+    for checked in check_model((entry,)):
+        assert all(fault.line for fault in checked.faults)
     if header is None:
         return
     metadata = Metadata(NAME, header.keys)

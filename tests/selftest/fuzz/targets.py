@@ -40,15 +40,16 @@ def load_targets(scratch):
         run = partial(_run_file, scratch, file, ask)
         found.append(Target(name, seeds_of(name), change_text, run, text_targets.EXPECTED))
     found.append(Target("process", seeds_of("maps"), change_text, text_targets.run_process, text_targets.EXPECTED))
-    found.append(Target("machine", tuple(text_targets.machine_files()), _change_machine, _run_machine, ()))
+    files = tuple(text_targets.machine_files())
+    answers = tuple(file for file in files if file[1] == "machine.toml")
+    found.append(Target("machine", files, _change_machine, _run_machine, ()))
+    found.append(Target("machine.toml", answers, _change_machine, _run_machine, ()))
     return {target.name: target for target in found}
 
 
 def seeds_of(name):
     """Read the corpus of a text target."""
-    return tuple(
-        path.read_bytes().decode("utf-8", "surrogateescape") for path in sorted((CORPUS / name).iterdir())
-    )
+    return tuple(path.read_bytes().decode("utf-8", "surrogateescape") for path in sorted((CORPUS / name).iterdir()))
 
 
 def _run_file(scratch, file, ask, text):

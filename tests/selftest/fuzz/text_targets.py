@@ -11,7 +11,7 @@ from streamworthy.bench.disturbers import device_read_bytes, find_mappers, proce
 from streamworthy.engine.death import read_oom_counters
 from streamworthy.engine.log import clean_log, explain_refusal, parse_log
 from streamworthy.engine.selfview import parse_maps, parse_status
-from streamworthy.errors import StreamworthyError
+from streamworthy.errors import StreamworthyError, UsageError
 from streamworthy.gguf.hugging_face import expect_from_metadata
 from streamworthy.gguf.manifest import find_manifest
 from streamworthy.gguf.names import is_model, parse_leftover, parse_name, piece_of
@@ -25,7 +25,7 @@ from streamworthy.probes.machine import Machine
 from streamworthy.probes.meminfo import parse_meminfo
 from streamworthy.probes.mountinfo import mount_of, parse_mountinfo
 from streamworthy.probes.swap import parse_swappiness, parse_swaps
-from streamworthy.probes.sysroot import Sysroot
+from streamworthy.probes.sysroot import Sysroot, _read_refusals
 from streamworthy.thresholds import load_tier
 from streamworthy.waivers import load_waivers
 from tests.selftest.gguf.test_kv_cache import PLAN
@@ -46,6 +46,7 @@ class Changed(Sysroot):
         self.name, self.text = name, text
         if name == "machine.toml":
             self.answers = tomllib.loads(text)
+            self.refusals = _read_refusals(self.answers)
 
     def read_text(self, name):
         return self.text if name == self.name else super().read_text(name)
@@ -58,7 +59,7 @@ def run_machine(folder, name, text):
     """Ask a captured machine with one changed file for all its facts."""
     try:
         root = Changed(MACHINES / folder, name, text)
-    except (tomllib.TOMLDecodeError, RecursionError):  # Sysroot itself reads a real machine.toml
+    except (tomllib.TOMLDecodeError, UsageError):  # Sysroot itself reads a real machine.toml
         return
     machine = Machine(root, plan=PLAN)
     asked = [lambda fact=fact: getattr(machine, fact) for fact in FACTS]
@@ -165,7 +166,7 @@ class OneProcess(Sysroot):
     def names(self, name):
         return ("4194305",) if name == "proc" else ()
 
-    def read_text(self, name):
+    def read_text(self, _name):
         return self.text
 
     read_optional = read_text

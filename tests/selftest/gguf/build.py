@@ -88,7 +88,10 @@ def big_header_keys(*, tokens=155_000, merges=150_000):
     """Give the keys of a header as large as that of a 744B-class model: its vocabulary is what takes the time."""
     words = [f"tok{index:x}" + "x" * (index % 9) for index in range(tokens)]
     return (
-        ("general.architecture", "str", "glm-dsa"),
+        ("general.architecture", "str", "toy"),  # unknown, so that nothing is expected of its tensors
+        ("toy.block_count", "u32", 78),
+        ("toy.embedding_length", "u32", 32),
+        ("toy.context_length", "u32", 2**20),
         ("general.name", "str", "A model of 744B"),
         ("tokenizer.ggml.model", "str", "gpt2"),
         ("tokenizer.ggml.tokens", "arr[str]", words),

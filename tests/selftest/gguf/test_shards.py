@@ -237,3 +237,12 @@ def test_any_mixture_of_files_gives_a_listing_or_a_clear_error(tmp_path_factory,
     found = list_shards(folder)
     assert found.shards or found.others
     assert [one.number for one in found.shards] == sorted({one.number for one in found.shards})
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_not_opened(tmp_path, make):
+    """Opening a pipe would wait for ever; a folder cannot be read."""
+    (tmp_path / "m-00001-of-00002.gguf").write_bytes(b"x")
+    make(tmp_path / "m-00002-of-00002.gguf")
+    with pytest.raises(ProbeError, match=r"m-00002-of-00002\.gguf: found (a folder|no regular file), expected a shard"):
+        list_shards(tmp_path / "m-00001-of-00002.gguf")

@@ -117,3 +117,13 @@ def test_keys_that_are_not_usable_are_named(tmp_path, key, value, message):
     with pytest.raises(ProbeError, match=r"m\.gguf") as caught:
         sizes_of(tmp_path, keys=keys)
     assert message in caught.value.message
+
+
+def test_an_embedding_of_nothing_is_no_division_by_zero(tmp_path):
+    """The reader notes the fault and goes on, and so does what follows from its header."""
+    keys = (("general.architecture", "str", "llama"), ("llama.block_count", "u32", 1))
+    path = tmp_path / "m.gguf"
+    path.write_bytes(build(keys, (Tensor("token_embd.weight", (0, 4), 0, b""), Tensor("output.weight"))))
+    found = Subject(path)
+    assert found.headers[0].faults
+    assert found.sizes.embedding_bytes == 0

@@ -1,12 +1,13 @@
 """The model as gates see it: lazy, named from any shard, and clear about what is partial."""
 
+import resource
 import time
 from dataclasses import replace
 
 import pytest
 
 from streamworthy.errors import ProbeError, UsageError
-from streamworthy.facts.shards import SetTotal
+from streamworthy.facts.shards import OpenFiles, SetTotal
 from streamworthy.facts.storage import Placement
 from streamworthy.gguf.cursor import GgufError
 from streamworthy.gguf.hash_cache import HashCache
@@ -192,3 +193,16 @@ def test_a_plan_changes_the_cache_and_nothing_else(shards):
     """The KV cache follows the plan each time it is asked."""
     found = Subject(shards[0])
     assert found.kv(replace(PLAN, swa_full=True)).total_bytes > found.kv(PLAN).total_bytes
+
+
+def test_a_set_without_a_shard_has_no_verified_content(tmp_path):
+    """All of nothing matches, which is no reason to pass."""
+    (tmp_path / "m-00001-of-00001.gguf").symlink_to("nowhere")
+    with pytest.raises(ProbeError, match="no shard is there to verify"):
+        _ = Subject(tmp_path).hashes
+
+
+def test_the_limit_of_open_files_is_that_of_this_process(shards):
+    """The engine is a child and inherits it."""
+    soft, hard = (None if one == resource.RLIM_INFINITY else one for one in resource.getrlimit(resource.RLIMIT_NOFILE))
+    assert Subject(shards[0]).open_files == OpenFiles(soft_count=soft, hard_count=hard)

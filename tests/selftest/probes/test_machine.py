@@ -12,6 +12,9 @@ from streamworthy.probes.machine import Machine
 from streamworthy.probes.sysroot import Sysroot
 from tests.selftest.probes.folder import MACHINES, captured, changed
 
+HOST_FACTS = (
+    "cpu", "memory", "swap", "memlock", "kernel", "host", "volumes", "governor", "pressure", "temperatures",
+)  # fmt: skip
 PLAN = {
     "context_tokens": 512,
     "prompt_tokens": 64,
@@ -42,7 +45,7 @@ def test_every_captured_machine_tells_every_host_fact():
         assert source["name"] == name
         assert source["kind"] in ("captured", "reconstructed")
         assert len(source["from"]) > 20
-        facts = [getattr(machine, fact) for fact in ("cpu", "memory", "swap", "memlock", "kernel", "host", "volumes")]
+        facts = [getattr(machine, fact) for fact in HOST_FACTS]
         assert all(facts)
         assert machine.memory.groups_unknown == machine.cpu.cores_unknown == ""
 

@@ -1,0 +1,268 @@
+"""The disks below the model, measured on its own shards, read only: each number when a gate first asks, and once.
+
+Direct reads evict nothing. The mapped paths begin cold: the shards are dropped from the page cache and looked at. With
+another process on the shards or on their devices nothing is read or dropped, unless that was allowed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import median
+from typing import TYPE_CHECKING
+
+from streamworthy.bench.direct_reads import ALIGNMENT_BYTES, DirectRefusedError, open_direct, read_pieces
+from streamworthy.bench.disturbers import find_disturbers
+from streamworthy.bench.doubts import buffered_doubt, cached_share, rate_doubts, reread_doubt, storage_doubts
+from streamworthy.bench.metering import Meter
+from streamworthy.bench.places import SEQUENTIAL_BYTES, find_slabs, stretches
+from streamworthy.bench.random_child import measure_many, random_pieces
+from streamworthy.bench.slabs import SlabTask, measure_slabs
+from streamworthy.engine.conditions import device_temperature
+from streamworthy.errors import ProbeError
+from streamworthy.facts.disk import DiskState, LatencyReads, SequentialReads, SlabReads, SustainedReads
+from streamworthy.probes.link import probe_link
+from streamworthy.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from streamworthy.bench.direct_reads import Piece
+    from streamworthy.facts.disk import ReadRate
+    from streamworthy.facts.episode import Disturbers
+    from streamworthy.gguf.subject import Subject
+    from streamworthy.probes.machine import Machine
+
+DIRECT = "O_DIRECT"
+DEPTH = 8
+_LEAST_BYTES = 16 * 2**20
+_FASTEST_BYTES_PER_SECOND = 16e9  # PCIe 5.0 x4: more is never read in the time given
+_MOST_RANDOM_READS = 20_000
+_SUSTAINED_SECONDS = 60
+# Of a depth's seconds. The rest goes into eviction, settling and starting processes.
+_SHARES = {"one": 0.08, "eight": 0.12, "again": 0.12, "latency": 0.14, "many": 0.08, "slabs": 0.46}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskBudget:
+    """How long the disks are read: in all, in how many rounds, and whether a minute of full load is added."""
+
+    seconds: float
+    rounds_count: int
+    sustained: bool
+
+
+BUDGETS = {
+    "quick": DiskBudget(seconds=6.0, rounds_count=3, sustained=False),
+    "standard": DiskBudget(seconds=60.0, rounds_count=7, sustained=False),
+    "full": DiskBudget(seconds=60.0, rounds_count=7, sustained=True),
+}
+
+
+class Disk:
+    """What the disks deliver; each property raises ProbeError when it cannot be learned.
+
+    ``threads`` is how many of the engine's fault at once; ``disturb`` allows measuring beside other readers.
+    """
+
+    def __init__(self, machine: Machine, subject: Subject, *, threads: int, budget: DiskBudget, disturb: bool) -> None:
+        """Take what is asked about; nothing is read yet."""
+        self._machine = machine
+        self._subject = subject
+        self._threads = threads
+        self._budget = budget
+        self._disturb = disturb
+        self._chooser = random.Random()  # noqa: S311 - places, not secrets; unseeded: no second run meets a host's cache
+
+    @cached_property
+    def sequential(self) -> SequentialReads:
+        """1 MiB reads in order, one and eight at a time; part of it twice, to see whether the disk answers."""
+        state = self._state
+        if state.refused:
+            return SequentialReads(one=None, eight=None, state=state)
+        try:
+            with open_direct(self._paths) as opened:
+                return self._sequential(opened, state)
+        except DirectRefusedError as error:
+            return SequentialReads(one=None, eight=None, state=_without_direct(state, error))
+
+    def _sequential(self, opened: Mapping[Path, int], state: DiskState) -> SequentialReads:
+        rounds = self._budget.rounds_count
+        one_seconds, eight_seconds = (self._seconds(name) / rounds for name in ("one", "eight"))
+        parts = stretches(self._paths, 2 * rounds, int(eight_seconds * _FASTEST_BYTES_PER_SECOND), self._chooser)
+        cached = cached_share(parts[-1])
+        one = self._direct(opened, parts[:rounds], 1, one_seconds)
+        ratios, rates = [], []
+        for part in parts[rounds:]:
+            rates.append(self._direct(opened, [part], DEPTH, eight_seconds))
+            again = part[: rates[-1].useful_bytes // SEQUENTIAL_BYTES]
+            second = read_pieces(opened, again, depth=DEPTH, budget_seconds=10 * eight_seconds)
+            ratios.append(second.rate_bytes_per_second / rates[-1].rate_bytes_per_second)
+        eight, ratio = _join(rates), median(ratios)
+        doubts = (
+            *buffered_doubt(cached, cached_share(parts[-1])),
+            *rate_doubts([one, eight], state.link_bytes_per_second),
+            *reread_doubt(ratio),
+        )
+        found = replace(state, doubts=(*state.doubts, *doubts), reread_ratio=ratio)
+        return SequentialReads(one=one, eight=eight, state=found)
+
+    @cached_property
+    def latency(self) -> LatencyReads:
+        """4 KiB reads at random: each one's time one at a time, and how many a second at 32 in flight."""
+        state = self._known
+        if state.refused or state.method != DIRECT:
+            return LatencyReads(
+                latencies_seconds=(), median_seconds=0.0, p99_seconds=0.0, iops_one=0.0, iops_many=None, state=state
+            )
+        pieces = random_pieces(self._paths, _MOST_RANDOM_READS, self._chooser)
+        with open_direct(self._paths) as opened:
+            done = read_pieces(opened, pieces, depth=1, budget_seconds=self._seconds("latency"), timed=True)
+        ordered = sorted(done.latencies_seconds)
+        return LatencyReads(
+            latencies_seconds=done.latencies_seconds,
+            median_seconds=median(ordered),
+            p99_seconds=ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))],
+            iops_one=done.pieces_count / done.seconds,
+            iops_many=measure_many(self._paths, self._seconds("many")),
+            state=state,
+        )
+
+    @cached_property
+    def slabs(self) -> SlabReads:
+        """Random experts, the smallest and the largest that the model has, through each path."""
+        state, places = self._known, find_slabs(self._subject)
+        dense = "" if places else "the model has no experts: no slabs are read, and disk.sequential_read is its rate"
+        if state.refused or dense:
+            return SlabReads(slab_sizes_bytes=tuple(sorted(places)), sizes=(), dense=dense, warm="", state=state)
+        task = SlabTask(
+            paths=self._paths,
+            meter=self._meter,
+            threads=self._threads,
+            depth=DEPTH,
+            rounds_count=self._budget.rounds_count,
+            seconds=self._seconds("slabs"),
+            direct=state.method == DIRECT,
+            chooser=self._chooser,
+        )
+        chosen = {size: places[size] for size in {min(places), max(places)}}
+        sizes, warm = measure_slabs(task, chosen)
+        direct = [rate for size in sizes for rate in (size.one, size.eight) if rate is not None]
+        doubts = (*state.doubts, *rate_doubts(direct, state.link_bytes_per_second))
+        return SlabReads(
+            slab_sizes_bytes=tuple(sorted(places)),
+            sizes=sizes,
+            dense="",
+            warm=warm,
+            state=replace(state, doubts=tuple(dict.fromkeys(doubts))),
+        )
+
+    @cached_property
+    def sustained(self) -> SustainedReads:
+        """A minute of random slabs, eight at a time, second by second."""
+        state = self._known
+        skipped = "" if self._budget.sustained else "a minute of full load is read at --depth full only"
+        if skipped or state.refused or state.method != DIRECT:
+            return SustainedReads(
+                skipped=skipped, rates_bytes_per_second=(), celsius_before=None, celsius_after=None, wrapped=False,
+                state=state,
+            )  # fmt: skip
+        pieces = self._load_pieces()
+        wanted = int(_FASTEST_BYTES_PER_SECOND / pieces[0].size_bytes) + DEPTH
+        endless, rates, read = itertools.cycle(pieces), [], 0
+        before = self._temperature
+        with open_direct(self._paths) as opened:
+            for _ in range(_SUSTAINED_SECONDS):
+                done = read_pieces(opened, list(itertools.islice(endless, wanted)), depth=DEPTH, budget_seconds=1.0)
+                rates.append(done.rate_bytes_per_second)
+                read += done.pieces_count
+        return SustainedReads(
+            skipped="",
+            rates_bytes_per_second=tuple(rates),
+            celsius_before=before,
+            celsius_after=self._temperature,
+            wrapped=read > len(pieces),
+            state=state,
+        )
+
+    def _load_pieces(self) -> list[Piece]:
+        places = find_slabs(self._subject)
+        pieces = places[max(places)] if places else stretches(self._paths, 1, 2**50, self._chooser)[0]
+        return self._chooser.sample(pieces, len(pieces))
+
+    def _direct(self, opened: Mapping[Path, int], parts: list[list[Piece]], depth: int, seconds: float) -> ReadRate:
+        runs = [lambda part=part: read_pieces(opened, part, depth=depth, budget_seconds=seconds) for part in parts]
+        return self._meter.rounds(runs, path=DIRECT, block_bytes=SEQUENTIAL_BYTES, lanes=depth)
+
+    def _seconds(self, name: str) -> float:
+        return self._budget.seconds * _SHARES[name]
+
+    @cached_property
+    def _paths(self) -> tuple[Path, ...]:
+        """The shards worth reading. ProbeError when they are too small to say anything of a disk."""
+        paths = tuple(path for path in self._subject.paths if path.stat().st_size >= ALIGNMENT_BYTES)
+        total = sum(path.stat().st_size for path in paths)
+        if total < _LEAST_BYTES:
+            raise ProbeError(
+                f"{self._subject.name}: found {format_bytes(total)} of shards, expected at least "
+                f"{format_bytes(_LEAST_BYTES)} to measure a disk with"
+            )
+        return paths
+
+    @cached_property
+    def _meter(self) -> Meter:
+        leaves = [leaf.name for volume in self._machine.volumes.volumes for leaf in volume.leaves]
+        return Meter(root=self._machine.root, devices=tuple(dict.fromkeys(leaves)))
+
+    @cached_property
+    def _others(self) -> Disturbers:
+        return find_disturbers(self._machine.root, self._paths, devices=self._meter.devices, own=())
+
+    @property
+    def _temperature(self) -> float | None:
+        return device_temperature(self._machine.root, self._meter.devices)
+
+    @cached_property
+    def _state(self) -> DiskState:
+        volumes, others = self._machine.volumes, self._others
+        refused = bool(others.names) and not self._disturb
+        leaves = {leaf.name: leaf for volume in volumes.volumes for leaf in volume.leaves}
+        names = ", ".join(others.names)
+        return DiskState(
+            refused=f"{names} uses the shards or their device: nothing was read or evicted" if refused else "",
+            refused_fix=("end that process and run again", "pytest -m qualify --disturb") if refused else (),
+            doubts=storage_doubts(volumes),
+            devices=self._meter.devices,
+            method=DIRECT,
+            reread_ratio=None,
+            link_bytes_per_second=probe_link(self._machine.root, tuple(leaves.values())),
+            temperature_celsius=self._temperature,
+            disturbers=others.names,
+            hidden=others.hidden,
+        )
+
+    @property
+    def _known(self) -> DiskState:
+        """The state with what the sequential reads told of whoever answers."""
+        return self.sequential.state
+
+
+def _without_direct(state: DiskState, error: DirectRefusedError) -> DiskState:
+    return replace(state, method=error.message, doubts=(*state.doubts, error.message))
+
+
+def _join(rates: list[ReadRate]) -> ReadRate:
+    """Join rounds that were measured one by one."""
+    owns = [rate.own_bytes for rate in rates if rate.own_bytes is not None]
+    devices = [rate.device_bytes for rate in rates if rate.device_bytes is not None]
+    return replace(
+        rates[0],
+        rates_bytes_per_second=tuple(rate.rates_bytes_per_second[0] for rate in rates),
+        seconds=sum(rate.seconds for rate in rates),
+        useful_bytes=sum(rate.useful_bytes for rate in rates),
+        own_bytes=sum(owns) if len(owns) == len(rates) else None,
+        device_bytes=sum(devices) if len(devices) == len(rates) else None,
+    )

@@ -1,0 +1,63 @@
+"""The disks' own sensors and limits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from streamworthy.facts.conditions import DriveTemperature, TemperatureFacts
+from streamworthy.probes.temperature import probe_temperatures
+from tests.selftest.criteria.volumes import NVME as LEAF
+from tests.selftest.criteria.volumes import VOLUME, facts, leaf
+from tests.selftest.probes.trees import tree
+
+NVME = {
+    "sys/block/nvme0n1/device/hwmon3/temp1_input": "41850\n",
+    "sys/block/nvme0n1/device/hwmon3/temp1_max": "81850\n",
+    "sys/block/nvme0n1/device/hwmon3/temp1_crit": "84850\n",
+}
+DRIVE = DriveTemperature(name="nvme0n1", virtual=False, celsius=41.85, warning_celsius=81.85, critical_celsius=84.85)
+
+
+def probe(root, *leaves):
+    """Read the temperatures of a model on these disks."""
+    return probe_temperatures(root, facts(replace(VOLUME, leaves=leaves)))
+
+
+def test_a_drive_tells_its_temperature_and_limits(tmp_path):
+    """Whole record."""
+    assert probe(tree(tmp_path, files=NVME), LEAF) == TemperatureFacts(drives=(DRIVE,))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "field"),
+    [
+        ("temp1_max", "65261850", "warning_celsius"),
+        ("temp1_crit", "0", "critical_celsius"),
+        ("temp1_max", "", "warning_celsius"),
+        ("temp1_crit", "hot", "critical_celsius"),
+        ("temp1_input", "", "celsius"),
+    ],
+)
+def test_a_limit_that_the_drive_does_not_set_is_none(tmp_path, name, text, field):
+    """The driver writes 65261.85 C, or nothing."""
+    files = NVME | {f"sys/block/nvme0n1/device/hwmon3/{name}": f"{text}\n"}
+    (drive,) = probe(tree(tmp_path, files=files), LEAF).drives
+    assert getattr(drive, field) is None
+
+
+def test_scsi_drives_keep_their_sensor_one_folder_deeper(tmp_path):
+    """drivetemp registers below device/hwmon."""
+    files = {"sys/block/sda/device/hwmon/hwmon1/temp1_input": "35000\n"}
+    (drive,) = probe(tree(tmp_path, files=files), leaf("sata", name="sda")).drives
+    assert (drive.celsius, drive.warning_celsius, drive.critical_celsius) == (35.0, None, None)
+
+
+def test_a_disk_without_a_sensor_is_said_to_be_so(tmp_path):
+    """A hypervisor's disk is expected to have none."""
+    found = probe(tree(tmp_path), leaf("virtio", name="vda"), leaf("sata", name="sdb"))
+    assert [(drive.name, drive.virtual, drive.celsius) for drive in found.drives] == [
+        ("vda", True, None),
+        ("sdb", False, None),
+    ]
