@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from streamworthy.engine import metrics
+from streamworthy.engine.build import probe_build
 from streamworthy.engine.collector import BUDGET_SHARES, Allowance, Collected, Collector
 from streamworthy.engine.runner import Engine
 from streamworthy.engine.session import stays_on_disk
@@ -145,8 +146,8 @@ class Pool:
 
     @property
     def build(self) -> EngineBuild | None:
-        """Which engine ran; None before it did."""
-        return next((episode.build for episode in self._episodes()), None)
+        """Which engine ran, or is installed where it failed before its first word; None before it was asked."""
+        return next((episode.build for episode in self._episodes()), probe_build() if self.failure else None)
 
     @property
     def episodes(self) -> tuple[Episode, ...]:

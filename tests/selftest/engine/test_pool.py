@@ -14,6 +14,7 @@ import pytest
 from streamworthy.bench.residency import residency
 from streamworthy.criteria import decode, load
 from streamworthy.engine import metrics
+from streamworthy.engine.build import probe_build
 from streamworthy.engine.pool import Pool
 from streamworthy.engine.remedies import INSTALL
 from streamworthy.engine.runner import Engine
@@ -117,6 +118,16 @@ def test_a_missing_engine_is_an_error_of_every_gate(make_pool):
     assert all("llama_cpp cannot be imported" in v.cause for v in verdicts.values())
     assert {v.fix for v in verdicts.values()} == {(INSTALL,)}
     assert len(started) == 1
+
+
+def test_an_engine_that_dies_at_once_is_named_all_the_same(make_pool):
+    """Which build of another CPU it was is what the reader of an illegal instruction asks first."""
+    dies = (sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGILL)")
+    pool = make_pool(start=lambda scratch: Engine(scratch, command=dies))
+
+    assert pool.build is None
+    assert "SIGILL" in pool.decode_warm.failure.message
+    assert pool.build == probe_build()
 
 
 def test_an_engine_killed_in_the_middle_is_an_error_with_its_log(make_pool):
