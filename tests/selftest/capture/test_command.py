@@ -27,6 +27,7 @@ from tests.selftest.probes.folder import changed
 linux = pytest.mark.skipif(sys.platform != "linux", reason="captures this kernel; only Linux has /proc and /sys")
 # Their numbers move between two runs of one machine.
 MOVING = {"memory.available", "memory.swap_in_use", "storage.free_space", "storage.used_share"}
+MOMENTARY = {"storage.quiet", "kernel.pressure"}  # what others do at this moment: a capture cannot be watched
 MEASURED = {"storage.rotational", "storage.transport"}  # hold a latency where flags are no evidence
 
 
@@ -75,6 +76,8 @@ def test_this_machine_is_judged_alike_by_its_capture(tmp_path, shard, capsys):
     assert live.cases.keys() == twin.cases.keys()
     assert live.suite["tier"] == twin.suite["tier"]
     for gate, case in live.cases.items():
+        if gate in MOMENTARY:
+            continue
         assert (gate, case.status) == (gate, twin.cases[gate].status)
         if gate not in MOVING | MEASURED:
             hidden = re.sub(r"\d{32,}|[0-9a-f]{32,}", "ID", twin.cases[gate].properties["measured"])
