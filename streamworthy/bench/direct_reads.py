@@ -151,11 +151,12 @@ class _Work:
     def _one(self, piece: Piece, view: memoryview) -> tuple[float, float]:
         """Read a piece; the moments before and after, with nothing else of this program between them."""
         descriptor, asked, offset = self._opened[piece.path], piece.aligned_bytes, piece.aligned_offset_bytes
-        buffers = [view[:asked]]
         try:
-            began = time.perf_counter()
-            got = os.preadv(descriptor, buffers, offset)
-            ended = time.perf_counter()
+            with view[:asked] as part:  # released, or the buffer could not be closed
+                buffers = (part,)
+                began = time.perf_counter()
+                got = os.preadv(descriptor, buffers, offset)
+                ended = time.perf_counter()
         except OSError as error:
             kind = DirectRefusedError if error.errno == errno.EINVAL else ProbeError
             raise kind(f"{piece.path}: a direct read failed: {error.strerror}") from error
