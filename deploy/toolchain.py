@@ -25,7 +25,7 @@ _TRIALS = {
     ),
 }
 _INSTALL = (
-    ("apt-get", "apt-get install g++"),
+    ("apt-get", "sudo apt-get install g++"),
     ("dnf", "dnf install gcc-c++"),
     ("zypper", "zypper install gcc-c++"),
     ("pacman", "pacman -S gcc"),

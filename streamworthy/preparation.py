@@ -122,9 +122,16 @@ def applicability(machine: Machine, subject: Subject | None, *, sample: bool) ->
         memory_total_bytes=memory.total_bytes,
         memory_available_bytes=_available(memory),
         model="sample" if sample and machine.root.live else "given",
-        weights_bytes=subject.set_total_bytes if subject else machine.volumes.set_total_bytes,
+        weights_bytes=_weights(subject) if subject else machine.volumes.set_total_bytes,
         architecture=machine.cpu.architecture,
     )
+
+
+def _weights(subject: Subject) -> int | None:
+    try:
+        return subject.total.whole_bytes
+    except ProbeError:
+        return sum(placement.size_bytes for placement in subject.placements) or None
 
 
 def _available(memory: MemoryFacts) -> int:

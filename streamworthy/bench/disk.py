@@ -233,7 +233,7 @@ class Disk:
         names = ", ".join(others.names)
         return DiskState(
             refused=f"{names} uses the shards or their device: nothing was read or evicted" if refused else "",
-            refused_fix=("end that process and run again", "pytest -m qualify --disturb") if refused else (),
+            refused_fix=("end that process and run again", "or add --disturb, to measure beside it") if refused else (),
             doubts=storage_doubts(volumes),
             devices=self._meter.devices,
             method=DIRECT,

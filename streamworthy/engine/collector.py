@@ -156,7 +156,7 @@ class Collector:
 
 def _refuse(found: Collected, reason: str) -> None:
     found.refused = reason
-    found.refused_fix = ("end that process and run again", "pytest -m qualify --disturb  # measures beside it")
+    found.refused_fix = ("end that process and run again", "or add --disturb, to measure beside it")
 
 
 def foreign_read(episode: Episode) -> str:

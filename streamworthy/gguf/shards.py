@@ -65,13 +65,13 @@ def _suggest(path: Path) -> str:
     names = [name for name in _names_in(folder) if is_model(name)] if folder.is_dir() else []
     if names:
         return f"this folder has: {', '.join(names[:_MOST_NAMED])}"
-    return "give --model any shard of the model, or the folder that holds them"
+    return "name any shard of the model, or the folder that holds them"
 
 
 def _snapshot_of(blob: Path) -> str:
     links = blob.parent.parent.glob("snapshots/*/**/*.gguf")
     link = next((link for link in links if link.is_symlink() and link.resolve() == blob.resolve()), None)
-    return f'--model "{link}"' if link else "give --model the path below snapshots/ that leads to this blob"
+    return f'name it by its link: "{link}"' if link else "name the path below snapshots/ that leads to this blob"
 
 
 def _groups(names: Iterable[str]) -> _Groups:
@@ -219,7 +219,7 @@ def _look_below(folder: Path, names: Sequence[str]) -> str:
     )
     if below:
         return f"give --model one of its folders: {', '.join(dict.fromkeys(below[: 50 * _MOST_NAMED]))}"
-    return "give --model any shard of the model, or the folder that holds them"
+    return "name any shard of the model, or the folder that holds them"
 
 
 def _stat(folder: Path, shard: ShardName) -> ShardFile:

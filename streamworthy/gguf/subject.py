@@ -72,7 +72,7 @@ class Subject:
         if listing.form == "ambiguous":
             raise ProbeError(
                 f"{listing.folder}: found several models ({', '.join(listing.others)}), expected one",
-                fix=f'--model "{Path(listing.folder) / listing.others[0]}"',
+                fix=f'name one of them: "{Path(listing.folder) / listing.others[0]}"',
             )
         return tuple(shard for shard in listing.shards if shard.real_path is not None)
 

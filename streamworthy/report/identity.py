@@ -18,14 +18,24 @@ def salted_id(name: str, salt: bytes) -> str:
     return f"host-{hashlib.sha256(salt + name.encode()).hexdigest()[:12]}"
 
 
-def read_salt(folder: Path | None = None) -> bytes:
-    """Read this user's salt, made at the first call; a new one each run where nothing can be stored.
+MACHINE_ID = Path("/etc/machine-id")
 
-    STREAMWORTHY_SALT in the environment is used instead, so that a fleet can map ids back to its own hosts.
+
+def read_salt(folder: Path | None = None, machine_id: Path = MACHINE_ID) -> bytes:
+    """Read this machine's salt, so that all its users' reports carry one id.
+
+    That is machine-id(5), which is not to be told in the open and is hashed with the name. Where there is none, a salt
+    of the user's own is made at the first call; a new one each run where nothing can be stored. STREAMWORTHY_SALT in
+    the environment is used instead, so that a fleet can map ids back to its own hosts.
     """
     shared = os.environ.get("STREAMWORTHY_SALT")
     if shared:
         return shared.encode()
+    try:
+        if (known := machine_id.read_bytes().strip()) and known != b"uninitialized":
+            return b"streamworthy " + known
+    except OSError:
+        pass  # macOS, small containers
     base = os.environ.get("XDG_STATE_HOME")
     file = (folder or (Path(base) if base else Path.home() / ".local" / "state") / "streamworthy") / "salt"
     try:

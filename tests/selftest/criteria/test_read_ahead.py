@@ -31,7 +31,8 @@ def test_the_fix_is_for_each_kind_of_device():
     assert fix == (
         "sudo blockdev --setra 256 /dev/dm-0  # now; restart the engine",
         (
-            'echo \'ACTION=="add|change", SUBSYSTEM=="block", ENV{DM_NAME}=="vg-home", ATTR{queue/read_ahead_kb}="128"\''
+            'echo \'ACTION=="add|change", SUBSYSTEM=="block", '
+            'ENV{DM_NAME}=="vg-home", ATTR{queue/read_ahead_kb}="128"\''
             " | sudo tee /etc/udev/rules.d/99-read-ahead-dm-0.rules  # at each boot"
         ),
         "echo 128 | sudo tee /sys/fs/btrfs/1b-2c/bdi/read_ahead_kb  # now; restart the engine",

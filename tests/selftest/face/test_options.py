@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.selftest.face.running import MACHINES, qualify
@@ -174,3 +176,13 @@ def test_a_run_that_cannot_begin_still_names_its_machine(tmp_path):
     assert run.suite["host"] == "thinkpad"
     assert run.suite["kernel"] != "unknown"
     assert "tier no tier" not in run.screen
+
+
+def test_a_shard_that_cannot_be_read_leaves_the_other_gates_their_say(tmp_path):
+    """A shard whose header nobody can read is its own gates' error; the machine is judged all the same."""
+    os.mkfifo(tmp_path / "m-00001-of-00002.gguf")
+    (tmp_path / "m-00002-of-00002.gguf").write_bytes(b"GGUF" + bytes(100))
+    run = qualify(tmp_path, "--model", tmp_path, "-k", "memory or shards")
+    assert run.cases["memory.total"].status == "pass", run.screen
+    assert run.cases["shards.headers"].status == "error"
+    assert "Traceback" not in run.screen

@@ -182,7 +182,7 @@ def test_a_blob_is_no_name_for_a_model(cache):
     with pytest.raises(UsageError) as caught:
         list_shards(cache.parent.parent / "blobs" / ("1" * 64))
     assert "blob" in caught.value.message
-    assert caught.value.fix == f'--model "{cache / THREE[1]}"'
+    assert caught.value.fix == f'name it by its link: "{cache / THREE[1]}"'
 
 
 @pytest.mark.parametrize(
