@@ -109,7 +109,7 @@ def read_amplification(facts: SlabReads, read_ahead: ReadAheadFacts, limit: Limi
     )
     foreign = _foreign(rate)
     if foreign:
-        return _open(limit, foreign, measured=found.measured)
+        return _open(limit, foreign, measured="mixed with another reader's bytes")
     low = ratio < _ANSWERED_RATIO
     doubts = (f"only {ratio:.2f} bytes a byte reached the devices: memory answered the rest",) if low else ()
     return _doubted(found, facts.state, limit, doubts=(*_not_of_rate(facts.state), *doubts))
