@@ -178,11 +178,21 @@ def test_a_run_that_cannot_begin_still_names_its_machine(tmp_path):
     assert "tier no tier" not in run.screen
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
 def test_a_shard_that_cannot_be_read_leaves_the_other_gates_their_say(tmp_path):
-    """A shard whose header nobody can read is its own gates' error; the machine is judged all the same."""
-    os.mkfifo(tmp_path / "m-00001-of-00002.gguf")
-    (tmp_path / "m-00002-of-00002.gguf").write_bytes(b"GGUF" + bytes(100))
+    """A shard that this user may not read is its own gates' error; the machine is judged all the same."""
+    for name in ("m-00001-of-00002.gguf", "m-00002-of-00002.gguf"):
+        (tmp_path / name).write_bytes(bytes(100))
+    (tmp_path / "m-00002-of-00002.gguf").chmod(0)
     run = qualify(tmp_path, "--model", tmp_path, "-k", "memory or shards")
     assert run.cases["memory.total"].status == "pass", run.screen
     assert run.cases["shards.headers"].status == "error"
     assert "Traceback" not in run.screen
+
+
+def test_a_pipe_in_a_shards_place_is_named(tmp_path):
+    """What is no regular file ends the run at once: reading it would wait for ever."""
+    os.mkfifo(tmp_path / "m-00001-of-00001.gguf")
+    run = qualify(tmp_path, "--model", tmp_path)
+    assert run.exit_code == 10
+    assert "m-00001-of-00001.gguf: found no regular file" in run.screen
