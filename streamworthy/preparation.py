@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from streamworthy.qualification import Request
     from streamworthy.thresholds import Tier
 
-# Time for all episodes. A 390 GB model at the laptop tiers' limits needs about an hour for five of each kind.
+# Time for all episodes. A 390 GB model at the laptop tiers' limits needs about an hour for five of each kind, the
+# first look of quick, and twice that for the nine of the others.
 BUDGET_SECONDS = {"quick": 15 * 60.0, "standard": 2 * 3600.0, "full": 8 * 3600.0}
 
 
@@ -138,6 +139,7 @@ def _available(memory: MemoryFacts) -> int:
 
 def make_pool(request: Request, tier: Tier, machine: Machine, subject: Subject, say: Callable[[str], None]) -> Pool:
     """Make the pool of timed episodes; ProbeError when model or machine cannot be described to the engine."""
+    from streamworthy.criteria.statistical import asked_gates, more_wanted
     from streamworthy.engine.pool import Pool
     from streamworthy.engine.task import ANSWER_PROMPT, ANSWER_TOKENS, EngineTask
     from streamworthy.sample.reference import load_reference
@@ -167,6 +169,8 @@ def make_pool(request: Request, tier: Tier, machine: Machine, subject: Subject, 
         depth=request.depth,
         disturb=request.disturb,
         progress=say,
+        gates_count=max(1, len(asked_gates(tier.limits))),
+        wanted=lambda series: more_wanted(series, tier.limits),
     )
 
 
