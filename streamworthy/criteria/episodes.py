@@ -83,13 +83,11 @@ def judge_episodes(series: Series, limit: Limit, question: Question, told: Told)
 def _judge(series: Series, limit: Limit, question: Question, told: Told) -> Verdict:
     found, values, write = decision(series, question), question.values(series), question.kind.format
     facts = (*found.evidence(write), *evidence(series, write, values))
-    if found.step is Step.CONTINUE:
-        reason = f"{found.reason}; {series.refused}" if series.refused else found.reason
-        return open_verdict(write, values, reason, series.refused_fix or _DEEPER, facts)
-    if found.step is Step.INCONCLUSIVE:
-        fix = _DEEPER if series.depth == "quick" else _AGAIN
-        word = Word.ADVICE if limit.level == "advise" else Word.INCONCLUSIVE
-        return replace(open_verdict(write, values, found.reason, fix, facts), word=word, required=told.required)
+    if found.step in (Step.CONTINUE, Step.INCONCLUSIVE):
+        shown = open_verdict(write, values, *_open_reason(series, found), facts)
+        softly = found.step is Step.INCONCLUSIVE and limit.level == "advise"  # what is only advised leaves no run open
+        word = Word.ADVICE if softly else shown.word
+        return replace(shown, word=word, required=told.required, value=found.median, unit=question.kind.unit)
     sound = found.step is Step.PASS
     return verdict(
         Word.PASS if sound else Word.FAIL,
@@ -102,6 +100,15 @@ def _judge(series: Series, limit: Limit, question: Question, told: Told) -> Verd
         fix=() if sound else told.fix,
         evidence=facts,
     )
+
+
+def _open_reason(series: Series, found: Decision) -> tuple[str, tuple[str, ...]]:
+    """Say why a series is open, and what to do: go on to the next look, or, after the last one, look harder."""
+    if found.step is Step.INCONCLUSIVE:
+        return found.reason, _DEEPER if series.depth == "quick" else _AGAIN
+    if not series.refused:
+        return found.reason, _DEEPER
+    return f"{found.reason}; {series.refused}", series.refused_fix
 
 
 def missing_count(series: Series, question: Question | None) -> int:
