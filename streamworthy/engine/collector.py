@@ -96,7 +96,7 @@ class Collector:
         spent, prepared, spoiled = 0.0, 0.0, 0
         while (left := self._left(kind, found)) and not found.refused:
             runs = len(found.episodes) + spoiled
-            each = spent / runs if runs else self._task.expected_seconds(kind)
+            each = spent / runs if spent else self._task.expected_seconds(kind)
             fitting = left if spent else 1  # the first runs if it fits: an estimate may be wrong
             if each * fitting > self._allowance.budget_seconds * BUDGET_SHARES[kind] - spent - prepared:
                 self._end_early(kind, found, left, each, prepared)
