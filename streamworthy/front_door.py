@@ -37,6 +37,7 @@ def pytest_addoption(parser: Any) -> None:  # noqa: ANN401 - pytest's Parser
     add("--report", metavar="DIR", help="write junit.xml and facts.json there")
     add("--sysroot", metavar="DIR", help="judge a captured machine instead of this one")
     add("--disturb", action="store_true", help="allow evicting or loading what a running process uses")
+    add("--self-check", action="store_true", help="try the decision rule on this run's own samples, at its end")
     add("--anonymous", action="store_true", help="salted ids instead of host names in everything written")
     add("--scratch", metavar="DIR", help="folder for the sample model and scratch files (default: the user's cache)")
     add("--sample-size", metavar="SIZE", default="220MB", help="size of the sample model, 200MB to 8GB")

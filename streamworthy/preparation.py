@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from streamworthy.qualification import Request
     from streamworthy.thresholds import Tier
 
-# Time for all episodes. A 390 GB model at the laptop tiers' limits needs about an hour for five of each kind.
+# Time for all episodes. A 390 GB model at the laptop tiers' limits needs about an hour for five of each kind, the
+# first look of quick, and twice that for the nine of the others.
 BUDGET_SECONDS = {"quick": 15 * 60.0, "standard": 2 * 3600.0, "full": 8 * 3600.0}
 
 
@@ -143,12 +144,25 @@ def _available(memory: MemoryFacts) -> int:
     return available
 
 
-def make_pool(request: Request, tier: Tier, machine: Machine, subject: Subject, say: Callable[[str], None]) -> Pool:
-    """Make the pool of timed episodes; ProbeError when model or machine cannot be described to the engine."""
+def make_pool(  # noqa: PLR0913 - what a run knows before its first episode
+    request: Request,
+    tier: Tier,
+    machine: Machine,
+    subject: Subject,
+    *,
+    asked: tuple[str, ...],
+    say: Callable[[str], None],
+) -> Pool:
+    """Make the pool of timed episodes; ProbeError when model or machine cannot be described to the engine.
+
+    Only gates that are asked want further episodes; the chance of a false word is shared by all that the tier has.
+    """
+    from streamworthy.criteria.statistical import asked_gates, more_wanted
     from streamworthy.engine.pool import Pool
     from streamworthy.engine.task import ANSWER_PROMPT, ANSWER_TOKENS, EngineTask
     from streamworthy.sample.reference import load_reference
 
+    limits = {gate: limit for gate, limit in tier.limits.items() if gate in asked}
     threads = _threads(tier, machine)
     folder = make_scratch(request.scratch)
     reference = load_reference() if request.model is None else None
@@ -174,6 +188,8 @@ def make_pool(request: Request, tier: Tier, machine: Machine, subject: Subject, 
         depth=request.depth,
         disturb=request.disturb,
         progress=say,
+        gates_count=max(1, len(asked_gates(tier.limits))),
+        wanted=lambda series: more_wanted(series, limits),
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamworthy.applies import check_applies, choose_tier
+from streamworthy.criteria.statistical import asked_gates
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.preparation import (
     BUDGET_SECONDS,
@@ -27,6 +28,8 @@ from streamworthy.report.facts_file import learned, write_facts
 from streamworthy.report.identity import hidden_names, read_salt
 from streamworthy.report.junit import finish_junit
 from streamworthy.report.properties import format_bounds, suite_properties
+from streamworthy.report.self_check import self_check_lines
+from streamworthy.stats_plan import plan_for
 from streamworthy.thresholds import load_tier, load_tiers
 from streamworthy.units import format_seconds
 from streamworthy.verdict import Closing, Outcome, Verdict, Word, close, soften
@@ -60,6 +63,7 @@ class Request:
     anonymous: bool
     scratch: Path | None
     sample_size: str
+    self_check: bool
 
 
 class Qualification:
@@ -92,11 +96,13 @@ class Qualification:
         self.machine.plan = self.tier.plan
         budget = format_seconds(BUDGET_SECONDS[request.depth])
         self.say(f"qualification: {self.scope.partition(';')[0]}, at most {budget} of engine time")
+        if root.live and (gates := asked_gates(self.tier.limits)):
+            self.say(plan_for(request.depth, len(gates)).summary)
 
     def performance(self) -> Pool | None:
         """Give the pool of timed episodes, made at the first call; None where no engine can run."""
         if self.pool is None and self.machine and self.machine.root.live and self.tier and self.subject:
-            self.pool = make_pool(self.request, self.tier, self.machine, self.subject, self.say)
+            self.pool = make_pool(self.request, self.tier, self.machine, self.subject, asked=self.asked, say=self.say)
         return self.pool
 
     def measurements(self) -> Bench | None:
@@ -218,6 +224,9 @@ class Qualification:
         self.closing = Closing.UNDECIDED if interrupted else close(words, complete=self.complete)
         tier = self.tier.name if self.tier else None
         self.notes = list(self.waivers.notes(used=self._waived(), machine=self.host, tier=tier))
+        if self.request.self_check and self.pool is not None and self.tier is not None:
+            judged = [gate for gate in self.outcomes if self.outcomes[gate].verdict.samples]
+            self.notes += self_check_lines(judged, self.pool, self.tier.limits)
 
     def _waived(self) -> frozenset[str]:
         return frozenset(gate for gate, outcome in self.outcomes.items() if outcome.verdict.word is Word.WAIVED)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.answer import answer_fault
 from streamworthy.criteria.ceiling import judge_efficiency, judge_stalls
 from streamworthy.criteria.disturbed import despite_load
-from streamworthy.criteria.rates import judge_rate, rates
-from streamworthy.criteria.series import evidence, failed, unsettled
+from streamworthy.criteria.episodes import Question, Told, judge_episodes
+from streamworthy.criteria.rates import at_least, judge_rate
+from streamworthy.criteria.series import failed
 from streamworthy.criteria.spec import Limit, bounds, optional, required
 from streamworthy.units import RATIO, SHARE, TOKENS_PER_SECOND, format_share, format_tokens_per_second
 from streamworthy.verdict import Verdict, Word, unknown, verdict
@@ -33,42 +33,35 @@ def cold_rate(series: Series, limit: Limit) -> Verdict:
 @bounds(at_least=optional(TOKENS_PER_SECOND), at_least_of_ceiling=optional(SHARE))
 def warm_rate(series: Series, limit: Limit) -> Verdict:
     """Judge tokens a second in the warm state, absolutely, as a share of what memory bandwidth allows, or both."""
-    lowest, share = limit.values.get("at_least"), limit.values.get("at_least_of_ceiling")
-    if lowest is None and share is None:
+    share = limit.values.get("at_least_of_ceiling")
+    if share is None and limit.values.get("at_least") is None:
         return unknown(
             "decode.warm_rate: the tier gives neither at_least nor at_least_of_ceiling",
             f"add one of them: {limit.see}",
         )
-    ceiling = series.ceiling_tokens_per_second
-    if share is not None and ceiling is None:
+    asked = question(series, limit)
+    if asked is None:
         return unknown(
             "decode.warm_rate: at_least_of_ceiling needs the tier's memory bandwidth and the model's bytes per token",
             f"give the tier's reference memory bandwidth, or at_least instead: {limit.see}",
         )
-    floors = [floor for floor in (lowest, share * ceiling if share is not None and ceiling else None) if floor]
-    return despite_load(series, limit, lambda taken: _judge_warm(taken, limit, max(floors)))
-
-
-def _judge_warm(series: Series, limit: Limit, floor: float) -> Verdict:
-    values = rates(series)
-    open_verdict = unsettled(series, format_tokens_per_second, values)
-    if open_verdict:
-        return open_verdict
-    found = median(values)
-    share = limit.values.get("at_least_of_ceiling")
     part = f" ({format_share(share)} of the memory bandwidth's ceiling)" if share is not None else ""
     streams = series.state == "warm, steady"
-    return verdict(
-        Word.PASS if found >= floor else Word.FAIL,
-        measured=format_tokens_per_second(found),
-        required=f"at least {format_tokens_per_second(floor)}{part}",
-        value=found,
-        unit=TOKENS_PER_SECOND.unit,
-        samples=values,
-        cause="" if found >= floor else _warm_cause(streams=streams),
-        fix=() if found >= floor else _READ_FIX if streams else ("ps aux --sort=-%cpu | head", "lscpu | grep -i mhz"),
-        evidence=evidence(series, format_tokens_per_second, values),
+    told = Told(
+        required=f"at least {format_tokens_per_second(asked.bound)}{part}",
+        cause=_warm_cause(streams=streams),
+        fix=_READ_FIX if streams else ("ps aux --sort=-%cpu | head", "lscpu | grep -i mhz"),
     )
+    return judge_episodes(series, limit, asked, told)
+
+
+def question(series: Series, limit: Limit) -> Question | None:
+    """Ask each episode for the higher of both floors; None where one cannot be told or the tier gives neither."""
+    lowest, share = limit.values.get("at_least"), limit.values.get("at_least_of_ceiling")
+    ceiling = series.ceiling_tokens_per_second
+    if (lowest is None and share is None) or (share is not None and ceiling is None):
+        return None
+    return at_least(max(lowest or 0.0, (share or 0.0) * (ceiling or 0.0)))
 
 
 def _warm_cause(*, streams: bool) -> str:

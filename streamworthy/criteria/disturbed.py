@@ -19,9 +19,16 @@ _LOAD_FIX = ("end that process, or wait for it, and run again", "ps aux --sort=-
 _CORES_FIX = ("taskset -cp $$                # the CPUs that this shell may use", "cat /sys/fs/cgroup/cpu.max")
 
 
-def despite_load(series: Series, limit: Limit, judge: Callable[[Series], Verdict]) -> Verdict:
+def despite_load(
+    series: Series,
+    limit: Limit,
+    judge: Callable[[Series], Verdict],
+    *,
+    misses: Callable[[Series], bool] | None = None,
+) -> Verdict:
     """Judge a series; a miss is inconclusive when samples that were taken in peace do not show it alone.
 
+    ``misses`` tells whether samples miss the limit by themselves, however few; None: as ``judge`` finds them.
     An advised limit keeps its miss, which is advice, with the disturber as the cause.
     """
     found = judge(series)
@@ -33,16 +40,20 @@ def despite_load(series: Series, limit: Limit, judge: Callable[[Series], Verdict
     quiet = tuple(
         sample for sample in series.samples if not (sample.conditions.cpu and sample.conditions.cpu.disturbed)
     )
-    if len(quiet) == len(series.samples) or _misses_anyway(series, quiet, judge):
+    if len(quiet) == len(series.samples) or _misses_anyway(series, quiet, misses or _judged_so(judge)):
         return found
     word = found.word if limit.level == "advise" else Word.INCONCLUSIVE
     return replace(found, word=word, cause=_disturbed(loads), fix=_LOAD_FIX)
 
 
-def _misses_anyway(series: Series, quiet: tuple[Sample, ...], judge: Callable[[Series], Verdict]) -> bool:
+def _misses_anyway(series: Series, quiet: tuple[Sample, ...], misses: Callable[[Series], bool]) -> bool:
     if 2 * len(quiet) <= len(series.samples):
         return False
-    return judge(replace(series, samples=quiet, wanted_count=len(quiet))).word is Word.FAIL
+    return misses(replace(series, samples=quiet, wanted_count=len(quiet)))
+
+
+def _judged_so(judge: Callable[[Series], Verdict]) -> Callable[[Series], bool]:
+    return lambda series: judge(series).word is Word.FAIL
 
 
 def _cramped(loads: list[CpuLoad | None]) -> str:

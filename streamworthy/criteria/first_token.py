@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING
 
-from streamworthy.criteria.disturbed import despite_load
-from streamworthy.criteria.series import evidence, unsettled
-from streamworthy.criteria.spec import Limit, bounds, required, within
-from streamworthy.units import SECONDS, format_seconds
+from streamworthy.criteria.episodes import Question, Told, judge_episodes
+from streamworthy.criteria.spec import Limit, bounds, format_required, required
+from streamworthy.units import SECONDS
 
 if TYPE_CHECKING:
     from streamworthy.facts.episode import Series
@@ -27,18 +25,20 @@ def warm(series: Series, limit: Limit) -> Verdict:
     return _judge(series, limit, "the prompt is processed too slowly: compute, or reading when weights exceed memory")
 
 
+def seconds(series: Series) -> tuple[float, ...]:
+    """Give the seconds of each sample."""
+    return tuple(sample.seconds for sample in series.samples)
+
+
+def question(series: Series, limit: Limit) -> Question:  # noqa: ARG001 - every gate's question may depend on both
+    """Ask each episode for a token within the tier's time."""
+    return Question(values=seconds, bound=limit.values["at_most"], at_least=False, kind=SECONDS)
+
+
 def _judge(series: Series, limit: Limit, cause: str) -> Verdict:
-    return despite_load(series, limit, lambda found: _judge_wait(found, limit, cause))
-
-
-def _judge_wait(series: Series, limit: Limit, cause: str) -> Verdict:
-    values = tuple(sample.seconds for sample in series.samples)
-    return unsettled(series, format_seconds, values) or within(
-        median(values),
-        limit,
-        SECONDS,
-        samples=values,
+    told = Told(
+        required=format_required(SECONDS, limit),
         cause=cause,
         fix=("raise ubatch_tokens in the tier's [engine] table: a prompt reads the weights once for each ubatch",),
-        evidence=evidence(series, format_seconds, values),
     )
+    return judge_episodes(series, limit, question(series, limit), told)

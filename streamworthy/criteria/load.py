@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from statistics import median
+from math import inf
 from typing import TYPE_CHECKING
 
-from streamworthy.criteria.disturbed import despite_load
-from streamworthy.criteria.series import evidence, failed, unsettled
+from streamworthy.criteria.episodes import Question, Told, judge_episodes
+from streamworthy.criteria.first_token import seconds
+from streamworthy.criteria.series import failed
 from streamworthy.criteria.spec import Limit, bounds, optional, required
 from streamworthy.units import (
     BYTES_PER_SECOND,
@@ -28,33 +29,27 @@ if TYPE_CHECKING:
 @bounds(at_most=optional(SECONDS), at_least=optional(BYTES_PER_SECOND))
 def mmap(series: Series, limit: Limit) -> Verdict:
     """Judge the time from cold files to a usable context, as seconds, as bytes per second, or both."""
-    slowest, lowest = limit.values.get("at_most"), limit.values.get("at_least")
-    if slowest is None and lowest is None:
+    asked = question(series, limit)
+    if asked is None:
         return unknown("load.mmap: the tier gives neither at_most nor at_least", f"add one of them: {limit.see}")
-    return despite_load(series, limit, lambda found: _judge_load(found, slowest, lowest))
-
-
-def _judge_load(series: Series, slowest: float | None, lowest: float | None) -> Verdict:
-    values = tuple(sample.seconds for sample in series.samples)
-    open_verdict = unsettled(series, format_seconds, values)
-    if open_verdict:
-        return open_verdict
-    seconds = median(values)
-    speed = series.file_bytes / seconds
-    sound = (slowest is None or seconds <= slowest) and (lowest is None or speed >= lowest)
+    slowest, lowest = limit.values.get("at_most"), limit.values.get("at_least")
     bounds_text = [f"at most {format_seconds(slowest)}"] if slowest is not None else []
     bounds_text += [f"at least {format_rate(lowest)}"] if lowest is not None else []
-    return verdict(
-        Word.PASS if sound else Word.FAIL,
-        measured=f"{format_seconds(seconds)}, {format_rate(speed)}",
+    told = Told(
         required=", ".join(bounds_text),
-        value=seconds,
-        unit=SECONDS.unit,
-        samples=values,
-        cause="" if sound else "the disk, read through the page cache, is slower than this tier asks",
-        fix=() if sound else ("cat /sys/block/*/queue/read_ahead_kb  # the window a load reads in",),
-        evidence=evidence(series, format_seconds, values),
+        cause="the disk, read through the page cache, is slower than this tier asks",
+        fix=("cat /sys/block/*/queue/read_ahead_kb  # the window a load reads in",),
+        measured=lambda found: f"{format_seconds(found)}, {format_rate(series.file_bytes / found)}",
     )
+    return judge_episodes(series, limit, asked, told)
+
+
+def question(series: Series, limit: Limit) -> Question | None:
+    """Ask each episode for a load within the shorter of both bounds' times; None where the tier gives neither."""
+    slowest, lowest = limit.values.get("at_most"), limit.values.get("at_least")
+    times = [slowest] if slowest is not None else []
+    times += [series.file_bytes / lowest if lowest else inf] if lowest is not None else []
+    return Question(values=seconds, bound=min(times), at_least=False, kind=SECONDS) if times else None
 
 
 @bounds(at_least=required(SHARE), anonymous_at_most=required(RATIO))

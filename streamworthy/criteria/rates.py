@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING
 
-from streamworthy.criteria.disturbed import despite_load
-from streamworthy.criteria.series import evidence, unsettled
-from streamworthy.criteria.spec import within
-from streamworthy.units import TOKENS_PER_SECOND, format_tokens_per_second
+from streamworthy.criteria.episodes import Question, Told, judge_episodes
+from streamworthy.criteria.spec import format_required
+from streamworthy.units import TOKENS_PER_SECOND
 
 if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
@@ -21,19 +19,17 @@ def rates(series: Series) -> tuple[float, ...]:
     return tuple(sample.tokens / sample.seconds for sample in series.samples)
 
 
+def at_least(floor: float) -> Question:
+    """Ask each episode for a rate."""
+    return Question(values=rates, bound=floor, at_least=True, kind=TOKENS_PER_SECOND)
+
+
+def question(series: Series, limit: Limit) -> Question:  # noqa: ARG001 - every gate's question may depend on both
+    """Ask each episode for the tier's rate."""
+    return at_least(limit.values["at_least"])
+
+
 def judge_rate(series: Series, limit: Limit, *, cause: str, fix: tuple[str, ...]) -> Verdict:
-    """Judge the median rate against ``at_least``; a miss is put down to ``cause``, or to other load."""
-    return despite_load(series, limit, lambda found: _judge(found, limit, cause, fix))
-
-
-def _judge(series: Series, limit: Limit, cause: str, fix: tuple[str, ...]) -> Verdict:
-    values = rates(series)
-    return unsettled(series, format_tokens_per_second, values) or within(
-        median(values),
-        limit,
-        TOKENS_PER_SECOND,
-        samples=values,
-        cause=cause,
-        fix=fix,
-        evidence=evidence(series, format_tokens_per_second, values),
-    )
+    """Judge each episode's rate against ``at_least``; a miss is put down to ``cause``, or to other load."""
+    told = Told(required=format_required(TOKENS_PER_SECOND, limit), cause=cause, fix=fix)
+    return judge_episodes(series, limit, question(series, limit), told)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 def unsettled(series: Series, write: Callable[[float], str], values: tuple[float, ...]) -> Verdict | None:
     """Give the verdict of samples that decide nothing; None when they can be judged.
 
+    That so many were wanted and something came in between stays without effect once there are as many.
+
     ``write`` formats one value for people; ``values`` are the gate's numbers, one a sample.
     """
     if series.excluded:
@@ -27,10 +29,11 @@ def unsettled(series: Series, write: Callable[[float], str], values: tuple[float
         return failed(series.failure)
     fault = answer_fault(series.answers)
     if fault:
-        return _open(series, write, values, f"no speed counts without a sound answer: {fault}", ())
-    if series.refused or len(values) < series.wanted_count:
+        reason, fix = f"no speed counts without a sound answer: {fault}", ()
+        return open_verdict(write, values, reason, fix, evidence(series, write, values))
+    if len(values) < series.wanted_count:
         reason = series.refused or f"{len(values)} samples, {series.wanted_count} wanted"
-        return _open(series, write, values, reason, series.refused_fix)
+        return open_verdict(write, values, reason, series.refused_fix, evidence(series, write, values))
     return None
 
 
@@ -45,9 +48,14 @@ def failed(failure: EngineFailure) -> Verdict:
     )
 
 
-def _open(
-    series: Series, write: Callable[[float], str], values: tuple[float, ...], reason: str, fix: tuple[str, ...]
+def open_verdict(
+    write: Callable[[float], str],
+    values: tuple[float, ...],
+    reason: str,
+    fix: tuple[str, ...],
+    facts: tuple[str, ...],
 ) -> Verdict:
+    """Give the verdict of samples that leave a gate open, and why; ``facts`` are the evidence."""
     shown = f"{write(median(values))} (of {len(values)} samples)" if values else "nothing measured"
     return verdict(
         Word.INCONCLUSIVE,
@@ -55,7 +63,7 @@ def _open(
         samples=values,
         cause=reason,
         fix=fix,
-        evidence=evidence(series, write, values),
+        evidence=facts,
     )
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from streamworthy.bench.disturbers import find_disturbers
 from streamworthy.engine.cold import run_cold
 from streamworthy.engine.death import EngineDiedError
-from streamworthy.engine.metrics import WANTED_EPISODES
 from streamworthy.engine.session import StateError
 from streamworthy.engine.warm import WarmSource
 from streamworthy.errors import ProbeError
@@ -32,9 +31,14 @@ _FOREIGN_RATIO, _FOREIGN_BYTES = 2, 64 * 2**20  # the device read more than this
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """What the episodes may take: the depth's name and seconds, and whether others may be disturbed."""
+    """What the episodes may take: the depth's name and seconds, and whether others may be disturbed.
+
+    ``first_count`` episodes are the fewest that decide anything, ``most_count`` the most of a kind that are run.
+    """
 
     depth: str
+    first_count: int
+    most_count: int
     budget_seconds: float
     disturb: bool
 
@@ -60,12 +64,14 @@ class Collector:
         *,
         start: Callable[[], Engine],
         progress: Callable[[str], None],
+        wanted: Callable[[str], int],
     ) -> None:
-        """Take what is to be run; nothing starts yet."""
+        """Take what is to be run; nothing starts yet. ``wanted`` gives how many more episodes of a kind are needed."""
         self._task = task
         self._allowance = allowance
         self._start = start
         self._progress = progress
+        self._wanted = wanted
         self._root = Sysroot()
         self._warm: WarmSource | None = None
 
@@ -88,10 +94,14 @@ class Collector:
 
     def _run(self, kind: str, found: Collected) -> None:
         spent, prepared, spoiled = 0.0, 0.0, 0
-        while len(found.episodes) < WANTED_EPISODES and not found.refused:
+        while (left := self._left(kind, found)) and not found.refused:
             runs = len(found.episodes) + spoiled
-            each = spent / runs if runs else self._task.expected_seconds(kind)
-            others = None if self._over_budget(kind, found, each, spent, prepared) else self._look(kind)
+            each = spent / runs if spent else self._task.expected_seconds(kind)
+            fitting = left if spent else 1  # the first runs if it fits: an estimate may be wrong
+            if each * fitting > self._allowance.budget_seconds * BUDGET_SHARES[kind] - spent - prepared:
+                self._end_early(kind, found, left, each, prepared)
+                return
+            others = self._look(kind)
             if others and others.names and not self._allowance.disturb:
                 _refuse(
                     found, f"{', '.join(others.names)} uses the shards or their device: nothing was evicted or loaded"
@@ -111,7 +121,10 @@ class Collector:
                     _refuse(found, foreign)
                 continue
             found.episodes.append(episode)
-            self._progress(describe(kind, episode))
+            self._progress(describe(kind, episode, self._allowance.most_count))
+
+    def _left(self, kind: str, found: Collected) -> int:
+        return min(self._wanted(kind), self._allowance.most_count - len(found.episodes))
 
     def _prepare(self, kind: str) -> None:
         if kind == "cold":
@@ -137,21 +150,22 @@ class Collector:
             if not found.names or self._allowance.disturb or found.mapping or time.monotonic() > deadline:
                 return found
 
-    def _over_budget(self, kind: str, found: Collected, each: float, spent: float, prepared: float) -> bool:
-        left = (
-            WANTED_EPISODES - len(found.episodes) if spent else 1
-        )  # the first runs if it fits: an estimate may be wrong
-        budget, share = self._allowance.budget_seconds, BUDGET_SHARES[kind]
-        if each * left <= budget * share - spent - prepared:
-            return False
-        need = each * WANTED_EPISODES + prepared
-        found.refused = (
-            f"the depth {self._allowance.depth} gives {format_seconds(budget)} for all episodes; "
-            f"{WANTED_EPISODES} {kind} episodes need about {format_seconds(need)}, "
-            f"so all of them about {format_seconds(need / share)}"
-        )
+    def _end_early(self, kind: str, found: Collected, left: int, each: float, prepared: float) -> None:
+        """Say what the next look would take; before the first look, what the whole depth would have to give."""
+        depth, budget, done = self._allowance.depth, self._allowance.budget_seconds, len(found.episodes)
+        if done >= self._allowance.first_count:
+            found.refused = (
+                f"{left} more {kind} episodes need about {format_seconds(each * left)}, "
+                f"more than the depth {depth} has left"
+            )
+        else:
+            need = each * (done + left) + prepared
+            found.refused = (
+                f"the depth {depth} gives {format_seconds(budget)} for all episodes; "
+                f"{done + left} {kind} episodes need about {format_seconds(need)}, "
+                f"so all of them about {format_seconds(need / BUDGET_SHARES[kind])}"
+            )
         found.refused_fix = ("pytest -m qualify --depth full",)
-        return True
 
 
 def _refuse(found: Collected, reason: str) -> None:
@@ -170,7 +184,8 @@ def foreign_read(episode: Episode) -> str:
     )
 
 
-def describe(kind: str, episode: Episode) -> str:
+def describe(kind: str, episode: Episode, most_count: int) -> str:
     """Write one line of progress."""
     parts = [f"{phase.name.replace('_', ' ')} {format_seconds(phase.seconds)}" for phase in episode.phases]
-    return f"{kind} episode {episode.number + 1} of {WANTED_EPISODES} ({episode.state}): {', '.join(parts)}"
+    number = f"{episode.number + 1} of at most {most_count}"
+    return f"{kind} episode {number} ({episode.state}): {', '.join(parts)}"

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from streamworthy.facts.episode import Episode, Phase
 
-WANTED_EPISODES = 5
 # Below this share of a token's bytes nothing worth the name is read: log files and late binding only.
 _NEAR_ZERO_SHARE = 0.01
 
@@ -106,6 +105,7 @@ FIRST_TOKEN_WARM = Metric(gate="first_token.warm", kind="prompt", sample=_first_
 PREFILL = Metric(gate="prefill.rate", kind="prompt", sample=_prefill)
 DECODE_COLD = Metric(gate="decode.cold_rate", kind="cold", sample=_decode_cold)
 DECODE_WARM = Metric(gate="decode.warm_rate", kind="decode", sample=_decode_warm)
+METRICS = (LOAD, FIRST_TOKEN_COLD, FIRST_TOKEN_WARM, PREFILL, DECODE_COLD, DECODE_WARM)
 
 
 def reads_nothing(samples: tuple[Sample, ...], bytes_per_token: int) -> bool:

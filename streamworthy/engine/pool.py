@@ -10,6 +10,7 @@ from streamworthy.engine.collector import BUDGET_SHARES, Allowance, Collected, C
 from streamworthy.engine.runner import Engine
 from streamworthy.engine.session import stays_on_disk
 from streamworthy.facts.episode import Answers, EngineFailure, Mapping, Series
+from streamworthy.stats_plan import plan_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,9 @@ class Pool:
 
     ``budget_seconds`` is the depth's time for all episodes; ``depth`` its name, for messages. Without ``disturb``
     nothing is evicted or loaded while another process maps the shards or reads their device. ``progress`` gets one
-    plain line an episode. ``start`` makes an engine process and exists for tests.
+    plain line an episode. ``gates_count`` gates share the chance of a false word; ``wanted`` gives how many more
+    samples a gate needs after those of its series, None stands for those of the first look. ``start`` makes an engine
+    process and exists for tests.
     """
 
     def __init__(  # noqa: PLR0913 - what a run of episodes is bounded by
@@ -41,12 +44,24 @@ class Pool:
         depth: str,
         disturb: bool,
         progress: Callable[[str], None],
+        gates_count: int = 1,
+        wanted: Callable[[Series], int] | None = None,
         start: Callable[[Path], Engine] = Engine,
     ) -> None:
         """Take what is to be run; nothing starts before a gate asks."""
-        allowance = Allowance(depth=depth, budget_seconds=budget_seconds, disturb=disturb)
+        self._plan = plan_for(depth, gates_count)
+        allowance = Allowance(
+            depth=depth,
+            first_count=self._plan.looks[0].count,
+            most_count=self._plan.looks[-1].count,
+            budget_seconds=budget_seconds,
+            disturb=disturb,
+        )
+        self._wanted = wanted or (lambda series: max(0, series.wanted_count - len(series.samples)))
         self._task = task
-        self._collector = Collector(task, allowance, start=lambda: start(scratch), progress=progress)
+        self._collector = Collector(
+            task, allowance, start=lambda: start(scratch), progress=progress, wanted=self._more_of
+        )
         self._collected = {kind: Collected() for kind in BUDGET_SHARES}
 
     def __enter__(self) -> Self:
@@ -68,8 +83,11 @@ class Pool:
 
         Never raises for what the engine does: a crash, a hang or a refusal is part of the series.
         """
+        locked = metric is metrics.DECODE_COLD and not stays_on_disk(self._task)
+        return self._series_of(metric, Collected() if locked else self._collect(metric.kind))
+
+    def _series_of(self, metric: Metric, found: Collected) -> Series:
         excluded = _LOCKED if metric is metrics.DECODE_COLD and not stays_on_disk(self._task) else ""
-        found = Collected() if excluded else self._collect(metric.kind)
         samples = tuple(sample for sample in map(metric.sample, found.episodes) if sample)
         if metric is metrics.DECODE_COLD and metrics.reads_nothing(samples, self._task.bytes_per_token):
             excluded = _UNSEEN
@@ -77,7 +95,9 @@ class Pool:
             metric=metric.gate,
             state=found.episodes[0].state if found.episodes else metric.kind,
             samples=samples,
-            wanted_count=metrics.WANTED_EPISODES,
+            wanted_count=self._plan.looks[0].count,
+            depth=self._plan.depth,
+            gates_count=self._plan.gates_count,
             file_bytes=self._task.file_bytes,
             ceiling_tokens_per_second=self._task.ceiling_tokens_per_second,
             excluded=excluded,
@@ -170,6 +190,12 @@ class Pool:
             refused=self._refused,
             failure=self.failure,
         )
+
+    def _more_of(self, kind: str) -> int:
+        """Give how many more episodes of a kind the gates that draw on it need; an excluded gate needs none."""
+        drawing = [metric for metric in metrics.METRICS if metric.kind == kind]
+        series = [self._series_of(metric, self._collected[kind]) for metric in drawing]
+        return max(self._wanted(each) for each in series if not each.excluded)
 
     def _collect(self, kind: str) -> Collected:
         found = self._collected[kind]

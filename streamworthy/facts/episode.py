@@ -173,14 +173,17 @@ class Answers:
 class Series:
     """Everything that one performance gate judges.
 
-    ``excluded`` says why the gate does not apply, ``refused`` why too few samples could be taken (a named disturber,
-    the budget, a state that could not be verified); both are empty otherwise.
+    ``excluded`` says why the gate does not apply, ``refused`` why no more samples could be taken (a named disturber,
+    the budget, a state that could not be verified); both are empty otherwise. ``wanted_count`` is the fewest samples
+    that are judged: those of the first look of the rule for this ``depth`` and ``gates_count``.
     """
 
     metric: str
     state: str
     samples: tuple[Sample, ...]
     wanted_count: int
+    depth: str
+    gates_count: int  # that share the chance of a false word
     file_bytes: int
     ceiling_tokens_per_second: float | None  # the tier's memory bandwidth / bytes per token; None: not given
     excluded: str

@@ -82,5 +82,6 @@ def request_of(config):
         anonymous=get("anonymous"),
         scratch=path("scratch"),
         sample_size=get("sample_size"),
+        self_check=get("self_check"),
         tiers=config.rootpath / "thresholds",
     )

@@ -21,7 +21,10 @@ ARROW = {
     "verdict.py": (),
     "facts": ("facts",),
     "model.py": ("facts",),
-    "criteria": ("facts", "verdict", "units", "criteria", "errors", "model"),
+    "stats_plan.py": ("units",),
+    "stats_series.py": ("stats_plan",),
+    "stats.py": ("stats_plan", "stats_series", "units"),
+    "criteria": ("facts", "verdict", "units", "criteria", "errors", "model", "stats", "stats_plan", "stats_series"),
     "probes": ("facts", "errors", "units", "probes", "gguf"),
     "gguf": ("facts", "errors", "units", "gguf", "probes", "bench"),
 }

@@ -74,7 +74,7 @@ def test_an_engine_that_failed_is_an_error(judge):
 
 def test_a_low_share_beside_a_busy_neighbour_is_open():
     """As every rate."""
-    found = efficiency(under(LOAD, LOAD, LOAD), ROOFS, asked(at_least=0.9))
+    found = efficiency(under(*[LOAD] * 5), ROOFS, asked(at_least=0.9))
     assert (found.word, found.cause[:10]) == (Word.INCONCLUSIVE, "other load")
 
 

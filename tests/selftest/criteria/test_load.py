@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 
-from streamworthy.criteria.load import mapped_share, mmap
+from streamworthy.criteria.load import mapped_share, mmap, question
 from streamworthy.verdict import Word
 from tests.selftest.engine.records import FAILURE, MAPPING, MIB, STATE, make_series
 from tests.selftest.engine.run_pool import make_limit
 
 _SPEED = 200 * MIB / 2.0  # of the sound series: 200 MiB in 2 s
-_SOUND = make_series(1.0, 2.0, 2.0, 3.0, 9.0)
+_SOUND = make_series(2.0, 2.0, 2.0, 2.0, 2.0)
 
 
 @pytest.mark.parametrize(("at_most", "word"), [(1.99, Word.FAIL), (2.0, Word.PASS), (2.01, Word.PASS)])
 def test_seconds_at_most(at_most, word):
-    """The median counts, and the limit is inclusive."""
+    """The limit is inclusive."""
     found = mmap(_SOUND, make_limit("load.mmap", at_most=at_most))
 
     assert (found.word, found.value, found.unit) == (word, 2.0, "seconds")
@@ -26,7 +27,7 @@ def test_seconds_at_most(at_most, word):
 
 @pytest.mark.parametrize(("at_least", "word"), [(_SPEED + 1, Word.FAIL), (_SPEED, Word.PASS), (_SPEED - 1, Word.PASS)])
 def test_bytes_per_second_at_least(at_least, word):
-    """The files' bytes over the median time."""
+    """The files' bytes over the time."""
     assert mmap(_SOUND, make_limit("load.mmap", at_least=at_least)).word is word
 
 
@@ -37,6 +38,15 @@ def test_both_bounds_are_shown_and_both_count():
     assert found.word is Word.FAIL
     assert found.measured == "2.0 s, 104.9 MB/s"
     assert found.required == "at most 10.0 s, at least 1.0 TB/s"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "seconds"),
+    [({"at_most": 1.5, "at_least": _SPEED}, 1.5), ({"at_most": 2.5, "at_least": _SPEED}, 2.0), ({"at_least": 0}, inf)],
+)
+def test_both_bounds_are_one_time(bounds, seconds):
+    """The shorter of both; no speed at all is met by any time."""
+    assert question(_SOUND, make_limit("load.mmap", **bounds)).bound == seconds
 
 
 def test_a_tier_without_a_bound_is_an_error():

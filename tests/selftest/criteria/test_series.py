@@ -51,9 +51,14 @@ def test_four_samples_decide_nothing():
 )
 def test_each_obstacle_has_its_word(changes, word, cause):
     """Not applicable, error and inconclusive are three different things."""
-    found = judge(make_series(*_FIVE, **changes))
+    found = judge(make_series(*_FIVE[:4], **changes))
 
     assert (found.word, found.cause) == (word, cause)
+
+
+def test_what_came_in_after_the_samples_does_not_spoil_them():
+    """Another gate wanted more episodes; these were taken in peace."""
+    assert judge(make_series(*_FIVE, refused="cp (pid 9) reads")) is None
 
 
 def test_a_failure_keeps_the_log_and_what_to_do():

@@ -78,6 +78,8 @@ def make_series(*seconds, **changes):
         state="warm, resident",
         samples=tuple(replace(SAMPLE, seconds=value) for value in seconds),
         wanted_count=5,
+        depth="quick",
+        gates_count=6,
         file_bytes=200 * MIB,
         ceiling_tokens_per_second=40.0,
         excluded="",

@@ -99,7 +99,7 @@ def main():
         task,
         scratch=asked.scratch,
         budget_seconds=7200.0,
-        depth="full",
+        depth="quick",
         disturb=True,
         progress=lambda line: print(line, file=sys.stderr, flush=True),  # noqa: T201
     ) as pool:

@@ -35,8 +35,8 @@ def test_a_budget_that_cannot_hold_one_episode_starts_nothing():
         raise AssertionError("an engine was started")
 
     found = Collected()
-    allowance = Allowance(depth="quick", budget_seconds=60.0, disturb=False)
-    Collector(_TASK, allowance, start=never, progress=print).collect("cold", found)
+    allowance = Allowance(depth="quick", first_count=5, most_count=15, budget_seconds=60.0, disturb=False)
+    Collector(_TASK, allowance, start=never, progress=print, wanted=lambda _: 5).collect("cold", found)
 
     assert found.refused == (
         "the depth quick gives 60.0 s for all episodes; "
@@ -46,8 +46,31 @@ def test_a_budget_that_cannot_hold_one_episode_starts_nothing():
     assert found.episodes == []
 
 
+def test_a_budget_that_ends_after_a_look_says_what_the_next_one_needs():
+    """The episodes stay: whoever is decided by them is decided."""
+    found = Collected(episodes=[make_episode()] * 5)
+    allowance = Allowance(depth="quick", first_count=5, most_count=15, budget_seconds=60.0, disturb=False)
+    Collector(_TASK, allowance, start=None, progress=print, wanted=lambda _: 4).collect("cold", found)
+
+    assert found.refused == ("4 more cold episodes need about 22 min 44 s, more than the depth quick has left")
+    assert found.refused_fix == ("pytest -m qualify --depth full",)
+    assert len(found.episodes) == 5
+
+
+def test_nothing_more_is_run_once_nothing_is_wanted():
+    """Neither after the last look."""
+    for count, wanted in ((5, 0), (15, 4)):
+        found = Collected(episodes=[make_episode()] * count)
+        allowance = Allowance(depth="quick", first_count=5, most_count=15, budget_seconds=60.0, disturb=False)
+        Collector(_TASK, allowance, start=None, progress=print, wanted=lambda _, wanted=wanted: wanted).collect(
+            "cold", found
+        )
+
+        assert (found.refused, len(found.episodes)) == ("", count)
+
+
 def test_progress_is_one_line():
     """Number, state and phases."""
     episode = make_episode(make_phase("load", seconds=1.5), make_phase("first_token", seconds=0.25))
 
-    assert describe("cold", episode) == "cold episode 1 of 5 (cold): load 1.5 s, first token 250.0 ms"
+    assert describe("cold", episode, 15) == "cold episode 1 of at most 15 (cold): load 1.5 s, first token 250.0 ms"

@@ -46,7 +46,7 @@ def make_pool(model, tmp_path):
     """Make pools over the model, closed at the end."""
     made = []
 
-    def make(*, budget_seconds=3600.0, disturb=True, start=Engine, **changes):
+    def make(*, budget_seconds=3600.0, disturb=True, start=Engine, wanted=None, **changes):
         pool = Pool(
             make_task([model], **({"plan": _PLAN} | changes)),
             scratch=tmp_path,
@@ -54,6 +54,7 @@ def make_pool(model, tmp_path):
             depth="quick",
             disturb=disturb,
             progress=print,
+            wanted=wanted,
             start=start,
         )
         made.append(pool)
@@ -82,6 +83,21 @@ def test_every_gate_passes_on_a_real_model(make_pool):
     assert all(sample.device_bytes > 0 for sample in pool.decode_cold.samples)
     assert all(sample.resident_share >= 0.99 for sample in pool.decode_warm.samples)
     assert pool.build.version
+
+
+@pytest.mark.parametrize(("goal", "count"), [(7, 7), (99, 15)])
+def test_episodes_go_on_while_a_gate_of_their_kind_wants_more(make_pool, goal, count):
+    """Up to the last look of the depth; a gate that wants fewer gets the same episodes."""
+    asked = set()
+
+    def wanted(series):
+        asked.add(series.metric)
+        return max(0, goal - len(series.samples)) if series.metric == "prefill.rate" else 0
+
+    pool = make_pool(wanted=wanted)
+
+    assert (len(pool.prefill.samples), len(pool.first_token_warm.samples)) == (count, count)
+    assert asked == {"prefill.rate", "first_token.warm"}
 
 
 def test_nothing_is_evicted_under_a_process_that_maps_the_shards(make_pool, model):

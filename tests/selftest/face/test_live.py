@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from streamworthy.criteria.statistical import QUESTIONS
 from streamworthy.thresholds import load_tier
 from tests.selftest.face.running import ROOT, command, environment, qualify, read_report
 
@@ -39,7 +40,7 @@ def live(scratch, engine, saved, tmp_path_factory):
     """One quick run on the sample, with its samples saved as pytest-benchmark does."""
     folder = tmp_path_factory.mktemp("live")
     storage = f"--benchmark-storage=file://{saved}/ours"
-    return folder, qualify(folder, *QUICK, scratch, "--benchmark-save=first", storage, timeout=900)
+    return folder, qualify(folder, *QUICK, scratch, "--self-check", "--benchmark-save=first", storage, timeout=900)
 
 
 def test_a_run_on_the_sample_asks_every_gate_and_never_qualifies(live):
@@ -71,6 +72,16 @@ def test_each_speed_carries_its_samples_and_its_state(live):
     for case in measured:
         assert len(case.properties["samples"].split()) >= 5
         assert case.properties["evidence"]
+
+
+def test_the_rule_is_told_before_the_episodes_and_tried_after_them(live):
+    """How the word comes about and how often it is false; gates with samples are replayed by --self-check."""
+    _, run = live
+    rule = "decided by 5/5, 8/9, 13/15 episodes; chance of a false FAIL, and of a false pass: at most 4.19 % per gate"
+    assert run.screen.index(rule) < run.screen.index(" episode 1 of at most 15 (")
+    assert set(re.findall(r"^self-check (\S+): 1000 replays", run.screen, re.MULTILINE)) == {
+        name for name in QUESTIONS if "samples" in run.cases[name].properties
+    }
 
 
 def test_saved_samples_can_be_compared(live, scratch, saved):
