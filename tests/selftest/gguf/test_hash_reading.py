@@ -13,6 +13,7 @@ from streamworthy.bench.residency import residency
 from streamworthy.errors import ProbeError
 from streamworthy.gguf import hash_reading
 from streamworthy.gguf.hash_reading import reading
+from streamworthy.probes.sysroot import Sysroot
 
 MIB = 2**20
 SIZES = [0, 1, 4095, 4096, 4097, MIB - 1, MIB, MIB + 1, 4 * MIB, 17 * MIB + 12345]
@@ -74,6 +75,35 @@ def test_cold_files_without_direct_reads(tmp_path):
     found = read(file, direct_flag=0)
     assert residency((file,)).share <= 0.01
     assert found == expected
+
+
+@pytest.mark.parametrize("read_ahead", [0, 4 * MIB - 1, 4 * MIB])
+def test_cold_files_are_read_by_the_way_that_keeps_more_in_flight(tmp_path, monkeypatch, read_ahead):
+    """Below, at and above what direct reads keep in flight a file is read whole and is as cold afterwards."""
+    file = make(tmp_path, 33 * MIB + 12345)
+    expected = hashlib.sha256(file.read_bytes()).hexdigest()
+    monkeypatch.setattr(hash_reading, "read_ahead_bytes", lambda _: read_ahead)
+    chill(file)
+    found = read(file)
+    assert residency((file,)).share <= 0.01
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "told"),
+    [
+        ("sys/class/bdi/8:1", "128\n", 128 * 1024),
+        ("sys/dev/block/8:1/queue", "8192\n", 8 * MIB),
+        ("sys/class/bdi/8:2", "128\n", 0),
+        ("sys/class/bdi/8:1", "many\n", 0),
+    ],
+)
+def test_read_ahead_is_found_by_the_device_of_the_file(tmp_path, place, text, told):
+    """The setting of a whole disk or of a filesystem's own device; none where the kernel tells none."""
+    (tmp_path / place).mkdir(parents=True)
+    (tmp_path / place / "read_ahead_kb").write_text(text)
+    (tmp_path / "machine.toml").write_text("")
+    assert hash_reading.read_ahead_bytes(os.makedev(8, 1), Sysroot(tmp_path)) == told
 
 
 def test_half_cached_files_keep_their_pages(tmp_path):
