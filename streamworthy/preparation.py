@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from streamworthy.bench.bench import Bench
     from streamworthy.engine.pool import Pool
     from streamworthy.facts.memory import MemoryFacts
+    from streamworthy.facts.request import Request
     from streamworthy.probes.sysroot import Sysroot
-    from streamworthy.qualification import Request
     from streamworthy.thresholds import Tier
 
 # Time for all episodes. A 390 GB model at the laptop tiers' limits needs about an hour for five of each kind, the

@@ -6,7 +6,7 @@ Knows no pytest: the face calls ``prepare``, hands in each gate's verdict with `
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,29 +41,10 @@ if TYPE_CHECKING:
     from streamworthy.bench.bench import Bench
     from streamworthy.criteria.spec import Limit
     from streamworthy.engine.pool import Pool
+    from streamworthy.facts.request import Request
     from streamworthy.gguf.subject import Subject
     from streamworthy.probes.machine import Machine
     from streamworthy.thresholds import Tier
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What the user asked for; paths are as given, None where the option was not."""
-
-    model: Path | None
-    tier: str | None
-    tiers: Path  # folder of the tier files
-    sha256: Path | None
-    rehash: bool
-    depth: str
-    waivers: Path | None
-    report: Path | None
-    sysroot: Path | None
-    disturb: bool
-    anonymous: bool
-    scratch: Path | None
-    sample_size: str
-    self_check: bool
 
 
 class Qualification:

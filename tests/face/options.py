@@ -8,9 +8,9 @@ import pytest
 
 from streamworthy import front_door
 from streamworthy.errors import UsageError
+from streamworthy.facts.request import Request
 from streamworthy.front_door import qualifying
 from streamworthy.preparation import make_folder
-from streamworthy.qualification import Request
 
 _WITH_VALUE = ("model", "tier", "sha256", "waivers", "report", "sysroot", "scratch", "sample_size")
 
