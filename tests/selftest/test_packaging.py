@@ -169,7 +169,7 @@ def test_scripts_parse(script):
 
 def test_workflow_keeps_the_report():
     """The example workflow calls pytest itself and uploads the report also when a gate failed."""
-    workflow = _text(".github/workflows/qualify-lab.yml")
+    workflow = _text("deploy/qualify-lab.yml")
     assert "self-hosted" in workflow
     assert ".venv/bin/python -m pytest -m qualify" in workflow
     assert re.search(r"if: always\(\)\n\s+uses: actions/upload-artifact@", workflow)
