@@ -10,8 +10,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from streamworthy.bench.page_cache import PAGE_BYTES, is_trusted, resident_pages
-from streamworthy.bench.residency_map import open_shard
+from streamworthy.bench.page_cache import PAGE_BYTES, is_trusted, open_shard, resident_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamworthy.bench.page_cache import Span, ask_ranges
-from streamworthy.bench.residency_map import add_up, open_shard
+from streamworthy.bench.page_cache import Span, ask_ranges, open_shard
+from streamworthy.bench.residency_map import add_up
 from streamworthy.units import format_bytes, format_rate, format_share
 
 if TYPE_CHECKING:

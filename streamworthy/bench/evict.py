@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from streamworthy.bench.disturbers import find_mappers
+from streamworthy.bench.page_cache import open_shard
 from streamworthy.bench.residency import residency
 from streamworthy.errors import ProbeError
 from streamworthy.facts.episode import Eviction
@@ -21,7 +22,7 @@ from streamworthy.probes.sysroot import Sysroot
 from streamworthy.units import format_share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from streamworthy.facts.episode import Residency
@@ -56,7 +57,7 @@ def evict(paths: Sequence[Path], *, patience_seconds: float = _PATIENCE_SECONDS)
 
 def _drop(paths: Sequence[Path]) -> None:
     for path in paths:
-        with _open(path) as descriptor:
+        with open_shard(path) as descriptor:
             with suppress(OSError):  # EINVAL on squashfs and erofs, which have nothing to write
                 os.fsync(descriptor)
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -85,18 +86,6 @@ def warm(paths: Sequence[Path], budget_bytes: int) -> Residency:
 
 def _read(path: Path) -> None:
     buffer = bytearray(_READ_BYTES)
-    with _open(path) as descriptor:
+    with open_shard(path) as descriptor:
         while os.readv(descriptor, [buffer]):
             pass
-
-
-@contextmanager
-def _open(path: Path) -> Iterator[int]:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise ProbeError(f"{path}: cannot be opened: {error.strerror}", fix=f"ls -l '{path}'") from error
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)

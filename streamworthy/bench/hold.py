@@ -11,8 +11,8 @@ import os
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from streamworthy.bench.page_cache import PAGE_BYTES, lock_range, map_range, unmap_range
-from streamworthy.bench.residency_map import open_shard, residency_of
+from streamworthy.bench.page_cache import PAGE_BYTES, lock_range, map_range, open_shard, unmap_range
+from streamworthy.bench.residency_map import residency_of
 from streamworthy.bench.warm_up import order_places, warm_up
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.facts.cache import Hold

@@ -16,8 +16,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from streamworthy.bench.direct_reads import Done
-from streamworthy.bench.page_cache import PAGE_BYTES, map_range, unmap_range
-from streamworthy.bench.residency_map import open_shard
+from streamworthy.bench.page_cache import PAGE_BYTES, map_range, open_shard, unmap_range
 from streamworthy.errors import ProbeError
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ import errno
 import mmap
 import os
 import random
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamworthy.bench.residency import is_overlay
 from streamworthy.errors import ProbeError
 from streamworthy.facts.cache import RangeResidency
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     _Ask = Callable[[int, Sequence["Span"]], list[RangeResidency] | None]
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PAGE_BYTES = mmap.PAGESIZE
 METHODS = ("cachestat", "mincore", "nowait sample")
 _NR_CACHESTAT = 451  # one number on all architectures that got it, asm-generic/unistd.h
-_FUSE_MAGIC = 0x65735546  # linux/magic.h
+_FUSE_MAGIC, _OVERLAYFS_MAGIC = 0x65735546, 0x794C7630  # linux/magic.h
 _STATFS_BYTES = 256  # more than struct statfs has on any architecture; f_type is its first word
 _MINCORE_CHUNK_BYTES = 2**30
 _LEAST_SIGNIFICANT = bytes(value & 1 for value in range(256))  # only bit 0 of a mincore byte is defined
@@ -62,6 +62,19 @@ class Span:
     def pages(self) -> range:
         """The pages that it touches, by number."""
         return range(self.offset_bytes // PAGE_BYTES, -(-(self.offset_bytes + self.size_bytes) // PAGE_BYTES))
+
+
+@contextmanager
+def open_shard(path: Path) -> Iterator[int]:
+    """Open a file to be asked about or read; ProbeError when that is refused."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise ProbeError(f"{path}: cannot be opened: {error.strerror}", fix=f"ls -l '{path}'") from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def ask_ranges(
@@ -131,11 +144,22 @@ def is_fuse(path: Path) -> bool:
         return False
     descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        buffer = ctypes.create_string_buffer(_STATFS_BYTES)
-        failed = _libc.fstatfs(descriptor, buffer) != 0
+        return _magic(descriptor) == _FUSE_MAGIC
     finally:
         os.close(descriptor)
-    return not failed and ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ulong))[0] == _FUSE_MAGIC
+
+
+def is_overlay(descriptor: int) -> bool:
+    """Tell whether an open file lies on overlayfs, where cachestat is blind."""
+    return _magic(descriptor) == _OVERLAYFS_MAGIC
+
+
+def _magic(descriptor: int) -> int | None:
+    """Give the type of a file's filesystem; None where fstatfs does not tell."""
+    buffer = ctypes.create_string_buffer(_STATFS_BYTES)
+    if not hasattr(_libc, "fstatfs") or _libc.fstatfs(descriptor, buffer) != 0:
+        return None
+    return int(ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ulong))[0])
 
 
 def is_trusted(descriptor: int, path: Path) -> bool:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from streamworthy.bench.page_cache import Span, ask_ranges
-from streamworthy.errors import ProbeError
+from streamworthy.bench.page_cache import Span, ask_ranges, open_shard
 from streamworthy.facts.cache import CacheMap, LayerCache, RangeResidency, ShardCache
 from streamworthy.facts.episode import Residency
 from streamworthy.facts.tensor_kinds import EVERY_TOKEN, TensorKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from streamworthy.facts.tensor_kinds import TensorPlace
@@ -71,19 +68,6 @@ def residency_of(places: Sequence[TensorPlace]) -> Residency:
     return Residency(
         resident_bytes=total.resident_bytes, total_bytes=total.total_bytes, method="+".join(methods) or "nothing asked"
     )
-
-
-@contextmanager
-def open_shard(path: Path) -> Iterator[int]:
-    """Open a file to be asked about or read; ProbeError when that is refused."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise ProbeError(f"{path}: cannot be opened: {error.strerror}", fix=f"ls -l '{path}'") from error
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
 
 
 def add_up(parts: Iterable[RangeResidency]) -> RangeResidency:

@@ -10,8 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from streamworthy.bench.page_cache import Span, ask_ranges
-from streamworthy.bench.residency_map import open_shard
+from streamworthy.bench.page_cache import Span, ask_ranges, open_shard
 from streamworthy.facts.cache import WarmUp
 from streamworthy.facts.tensor_kinds import EVERY_TOKEN, TensorKind
 

@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from streamworthy.bench.evict import evict
-from streamworthy.bench.page_cache import METHODS, PAGE_BYTES, Span, ask_ranges
-from streamworthy.bench.residency_map import open_shard
+from streamworthy.bench.page_cache import METHODS, PAGE_BYTES, Span, ask_ranges, open_shard
 from streamworthy.errors import ProbeError
 from streamworthy.facts.cache import RangeResidency
 from tests.selftest.bench.disk_file import SIZE, make_disk_file
