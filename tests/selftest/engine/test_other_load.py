@@ -43,4 +43,4 @@ def test_two_loops_beside_the_engine_are_seen(tmp_path):
     assert warm["word"] == "pass"
     assert "(pid " in evidence["other_load"]  # a loop, or who else is busier on this machine
     assert float(evidence["cpu_of_others"].split()[0]) > 0.3
-    assert float(evidence["run_queue_wait"].split()[0]) > 50
+    assert float(evidence["run_queue_wait"].split()[0]) > 40

@@ -134,7 +134,7 @@ def test_a_signal_ends_a_run_whole(number, scratch, engine, tmp_path):
     process = subprocess.Popen(
         command(*QUICK, scratch, "--report", report),
         cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        start_new_session=True,
+        start_new_session=True, preexec_fn=_heed_signals,
     )  # fmt: skip
     screen = ""
     while "gates/performance" not in screen and (line := process.stdout.read(1)):
@@ -186,6 +186,12 @@ def test_a_scratch_folder_that_is_full_or_forbidden_is_named(tmp_path):
     assert run.exit_code == 10
     assert f"{tmp_path}/file" in run.screen
     assert "Traceback" not in run.screen
+
+
+def _heed_signals():
+    """Undo what a background job or nohup passes on: signals that are ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _mount_small(folder):

@@ -22,9 +22,9 @@ LOAD = CpuLoad(
     ("changes", "disturbed"),
     [
         ({}, True),
-        ({"others_cores": 0.31, "wait_share": 0.51}, True),
+        ({"others_cores": 0.31, "wait_share": 0.41}, True),
         ({"others_cores": 0.3}, False),
-        ({"wait_share": 0.5}, False),
+        ({"wait_share": 0.4}, False),
         ({"wait_share": None}, False),
         ({"others_cores": 0.0, "steal_cores": 0.4}, True),
     ],
@@ -41,7 +41,7 @@ def test_others_disturb_when_they_compute_and_the_engine_waits(changes, disturbe
         ({"allowed_cores": 1.5}, True),
         ({"allowed_cores": 2.0}, False),
         ({"allowed_cores": None}, False),
-        ({"allowed_cores": 1.0, "wait_share": 0.5}, False),
+        ({"allowed_cores": 1.0, "wait_share": 0.4}, False),
     ],
 )
 def test_fewer_cpus_than_threads_are_too_few_when_they_wait(changes, cramped):
