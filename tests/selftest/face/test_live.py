@@ -134,7 +134,7 @@ def test_a_signal_ends_a_run_whole(number, scratch, engine, tmp_path):
     process = subprocess.Popen(
         command(*QUICK, scratch, "--report", report),
         cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        start_new_session=True, preexec_fn=_heed_signals,
+        start_new_session=True, preexec_fn=_heed_signals,  # noqa: PLW1509 - no threads yet
     )  # fmt: skip
     screen = ""
     while "gates/performance" not in screen and (line := process.stdout.read(1)):
