@@ -120,24 +120,8 @@ def test_a_stranger_is_answered_by_a_sample(tmp_path):
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
-def test_overlayfs_is_asked_by_mincore(tmp_path):
+def test_overlayfs_is_asked_by_mincore(overlaid):
     """Cachestat looks at the wrong inode there and says that nothing is resident."""
-    lower, upper, work, merged = (tmp_path / name for name in ("lower", "upper", "work", "merged"))
-    for folder in (lower, upper, work, merged):
-        folder.mkdir()
-    make_disk_file(lower)
-    options = f"lowerdir={lower},upperdir={upper},workdir={work}"
-    mounted = subprocess.run(
-        ["mount", "-t", "overlay", "overlay", "-o", options, str(merged)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("overlayfs cannot be mounted here")
-    try:
-        path = merged / "shard.gguf"
-        path.read_bytes()
-        with open_shard(path) as descriptor:
-            method, (found,) = ask_ranges(descriptor, path, [Span(offset_bytes=0, size_bytes=SIZE, probes_count=1)])
-        assert (method, found.resident_bytes) == ("mincore", SIZE)
-    finally:
-        subprocess.run(["umount", str(merged)], check=True)
+    with open_shard(overlaid) as descriptor:
+        method, (found,) = ask_ranges(descriptor, overlaid, [Span(offset_bytes=0, size_bytes=SIZE, probes_count=1)])
+    assert (method, found.resident_bytes) == ("mincore", SIZE)
