@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from streamworthy.bench.bench import Bench
     from streamworthy.engine.pool import Pool
+    from streamworthy.facts.disk import ReadAheadFacts
     from streamworthy.facts.memory import MemoryFacts
     from streamworthy.facts.request import Request
     from streamworthy.probes.sysroot import Sysroot
@@ -152,10 +153,12 @@ def make_pool(  # noqa: PLR0913 - what a run knows before its first episode
     *,
     asked: tuple[str, ...],
     say: Callable[[str], None],
+    memory_roof: Callable[[], float | None],
 ) -> Pool:
     """Make the pool of timed episodes; ProbeError when model or machine cannot be described to the engine.
 
     Only gates that are asked want further episodes; the chance of a false word is shared by all that the tier has.
+    ``memory_roof`` gives the memory's bandwidth once it was measured.
     """
     from streamworthy.criteria.statistical import asked_gates, more_wanted
     from streamworthy.engine.pool import Pool
@@ -163,7 +166,7 @@ def make_pool(  # noqa: PLR0913 - what a run knows before its first episode
     from streamworthy.sample.reference import load_reference
 
     limits = {gate: limit for gate, limit in tier.limits.items() if gate in asked}
-    threads = _threads(tier, machine)
+    threads, roofs = _threads(tier, machine), tier.reference.roofs
     folder = make_scratch(request.scratch)
     reference = load_reference() if request.model is None else None
     task = EngineTask(
@@ -175,8 +178,11 @@ def make_pool(  # noqa: PLR0913 - what a run knows before its first episode
         threads=threads,
         available_bytes=_available(machine.memory),
         devices=_devices(machine),
-        disk_bytes_per_second=tier.reference.roofs.disk_bytes_per_second,
-        memory_bytes_per_second=tier.reference.roofs.memory_bytes_per_second,
+        disk_bytes_per_second=roofs.disk_bytes_per_second,
+        fault_bytes_per_second=roofs.disk_bytes_per_second * tier.reference.efficiency.mmap_share,
+        memory_bytes_per_second=roofs.memory_bytes_per_second,
+        slab_bytes=max(subject.sizes.slab_bytes, default=None),
+        read_ahead=_read_ahead(machine),
         answer_prompt=reference.prompt if reference else ANSWER_PROMPT,
         answer_tokens=len(reference.answer_tokens) if reference else ANSWER_TOKENS,
         answer_reference=reference.answer_tokens if reference else None,
@@ -190,6 +196,7 @@ def make_pool(  # noqa: PLR0913 - what a run knows before its first episode
         progress=say,
         gates_count=max(1, len(asked_gates(tier.limits))),
         wanted=lambda series: more_wanted(series, limits),
+        memory_roof=memory_roof,
     )
 
 
@@ -214,6 +221,13 @@ def _threads(tier: Tier, machine: Machine) -> int:
     if threads is None:
         raise ProbeError(f"threads: {machine.cpu.cores_unknown}", fix="give [engine] threads in a tier of your own")
     return threads
+
+
+def _read_ahead(machine: Machine) -> ReadAheadFacts | None:
+    try:
+        return machine.read_ahead
+    except ProbeError:
+        return None
 
 
 def _devices(machine: Machine) -> tuple[str, ...]:

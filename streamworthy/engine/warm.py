@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from streamworthy.bench.evict import WARM_SHARE, warm
 from streamworthy.bench.residency import residency
 from streamworthy.engine.conditions import conditions_since, take_snapshot
+from streamworthy.engine.interventions import Interventions
 from streamworthy.engine.session import Session, StateError, make_phase, prompt_phases, stays_on_disk
 from streamworthy.facts.episode import Episode
 from streamworthy.probes.sysroot import Sysroot
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from streamworthy.engine.runner import Engine
     from streamworthy.engine.task import EngineTask
     from streamworthy.facts.episode import Disturbers, Residency
+    from streamworthy.facts.intervention import Intervention
 
 PREFIX_TOKENS = 16  # the short prompt before a warm timed decode
 _STEADY_WINDOWS = 3
@@ -76,6 +78,10 @@ class WarmSource:
                 before, self._root, task.devices, pid=engine.pid, others=others, threads=task.threads
             ),
         )
+
+    def intervene(self, start: Callable[[], Engine]) -> tuple[Intervention, ...]:
+        """Change one thing at a time while the engine decodes. Raises EngineError."""
+        return Interventions(self.session, start, prefix_tokens=PREFIX_TOKENS, progress=self._progress).run()
 
     def _verify(self) -> Residency | None:
         if not stays_on_disk(self._task):

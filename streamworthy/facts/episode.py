@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from streamworthy.facts.cause import Cause
     from streamworthy.facts.cpu_load import CpuLoad
+    from streamworthy.facts.intervention import Intervention
+    from streamworthy.facts.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,10 +187,11 @@ class Series:
     wanted_count: int
     depth: str
     gates_count: int  # that share the chance of a false word
-    file_bytes: int
-    ceiling_tokens_per_second: float | None  # the tier's memory bandwidth / bytes per token; None: not given
+    workload: Workload
     excluded: str
     refused: str
+    stopped_by: Cause | None  # what stood in the way of samples; None: nothing did, or the budget
+    interventions: tuple[Intervention, ...]  # made at depth full; else empty
     refused_fix: tuple[str, ...]
     failure: EngineFailure | None
     answers: Answers

@@ -17,8 +17,20 @@ from streamworthy.facts.episode import (
     Sample,
     Series,
 )
+from streamworthy.facts.workload import Workload
 
 MIB = 2**20
+
+WORKLOAD = Workload(
+    file_bytes=200 * MIB,
+    bytes_per_token=20 * MIB,
+    slab_bytes=MIB // 8,
+    threads_count=2,
+    read_ahead=None,
+    fault_bytes_per_second=300e6,
+    memory_bytes_per_second=40.0 * 20 * MIB,
+    measured_memory_bytes_per_second=None,
+)
 
 CONDITIONS = Conditions(
     io_full_share=0.25,
@@ -80,11 +92,12 @@ def make_series(*seconds, **changes):
         wanted_count=5,
         depth="quick",
         gates_count=6,
-        file_bytes=200 * MIB,
-        ceiling_tokens_per_second=40.0,
+        workload=WORKLOAD,
         excluded="",
         refused="",
         refused_fix=(),
+        stopped_by=None,
+        interventions=(),
         failure=None,
         answers=ANSWERS,
     )
