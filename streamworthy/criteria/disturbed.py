@@ -34,12 +34,10 @@ def despite_load(
     found = judge(series)
     if found.word is not Word.FAIL:
         return found
-    loads = [sample.conditions.cpu for sample in series.samples]
+    loads = [sample.counters.cpu for sample in series.samples]
     if any(load is not None and load.cramped for load in loads):
         return replace(found, cause=_cramped(loads), fix=_CORES_FIX)
-    quiet = tuple(
-        sample for sample in series.samples if not (sample.conditions.cpu and sample.conditions.cpu.disturbed)
-    )
+    quiet = tuple(sample for sample in series.samples if not (sample.counters.cpu and sample.counters.cpu.disturbed))
     if len(quiet) == len(series.samples) or _misses_anyway(series, quiet, misses or _judged_so(judge)):
         return found
     word = found.word if limit.level == "advise" else Word.INCONCLUSIVE

@@ -78,7 +78,7 @@ class Collector:
     def close(self) -> None:
         """End the warm engine, if there is one."""
         if self._warm:
-            self._warm.session.engine.close()
+            self._warm.session.close()
             self._warm = None
 
     def collect(self, kind: str, found: Collected) -> None:
@@ -174,14 +174,17 @@ def _refuse(found: Collected, reason: str) -> None:
 
 
 def foreign_read(episode: Episode) -> str:
-    """Say by how much others read the model's devices during an episode; "" when they did not, or it did not matter."""
-    seen, own = episode.conditions.device_bytes, episode.conditions.engine_bytes
-    if seen is None or episode.state == "warm, resident" or seen <= _FOREIGN_RATIO * own + _FOREIGN_BYTES:
+    """Say by how much others read the model's devices in a timed phase; "" when they did not, or it did not matter."""
+    if episode.state == "warm, resident":
         return ""
-    return (
-        f"another reader came in during the episodes: the device read {format_bytes(seen)}, "
-        f"the engine {format_bytes(own)} of it"
-    )
+    for phase in episode.phases:
+        seen, own = phase.counters.device_bytes, phase.counters.engine_bytes
+        if seen is not None and own is not None and seen > _FOREIGN_RATIO * own + _FOREIGN_BYTES:
+            return (
+                f"another reader came in during the episodes: the device read {format_bytes(seen)}, "
+                f"the engine {format_bytes(own)} of it"
+            )
+    return ""
 
 
 def describe(kind: str, episode: Episode, most_count: int) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from streamworthy.criteria import decode, first_token, load, prefill
 from streamworthy.verdict import Word
-from tests.selftest.engine.records import CONDITIONS, make_series
+from tests.selftest.engine.records import COUNTERS, make_series
 from tests.selftest.engine.run_pool import make_limit
 from tests.selftest.facts.test_cpu_load import LOAD
 
@@ -29,7 +29,7 @@ def under(*loads, seconds=2.0):
     samples = zip(series.samples, loads, strict=True)
     return replace(
         series,
-        samples=tuple(replace(sample, conditions=replace(CONDITIONS, cpu=load)) for sample, load in samples),
+        samples=tuple(replace(sample, counters=replace(COUNTERS, cpu=load)) for sample, load in samples),
     )
 
 
