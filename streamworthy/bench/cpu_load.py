@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from streamworthy.probes.sysroot import Sysroot
 
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
-_CPU_LINE = re.compile(r"^cpu +([0-9]{1,20}(?: [0-9]{1,20}){3,})", re.MULTILINE)
-_PROCESS = re.compile(r"[0-9]+ \((.*)\) \S((?: -?[0-9]{1,20})+)", re.DOTALL | re.ASCII)
+_CPU_LINE = re.compile(r"^cpu +([0-9]{1,20}(?: [0-9]{1,20}){3,})(?![0-9])", re.MULTILINE)
+_PROCESS = re.compile(r"[0-9]+ \((.*)\) \S((?: -?[0-9]{1,20})+)(?![0-9])", re.DOTALL | re.ASCII)
 _SCHEDSTAT = re.compile(r"[0-9]{1,20} ([0-9]{1,20}) ", re.ASCII)  # time running, time waiting, slices
 _NAMED_CORES = 0.05  # less is not worth a name
 _NAMED_COUNT = 2

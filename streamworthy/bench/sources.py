@@ -53,6 +53,8 @@ class Sources:
 
     def watch(self, pid: int) -> None:
         """Count what a process uses, from the next reading on; those before say that it used nothing."""
+        for file in self._engine.values():
+            file.close()
         self._engine = {name: self._root.keep(f"proc/{pid}/{name}") for name in ("io", "stat")}
         self._pid = pid
 

@@ -50,7 +50,9 @@ def test_the_first_line_gives_busy_and_stolen_ticks():
     assert parse_cpu_line("cpu 1 2 3 4\n") == (6, 0)
 
 
-@pytest.mark.parametrize("text", ["", "cpu\n", "cpu a b c d\n", "cpu 1 2 3\n", f"cpu 1 2 3 {'9' * 5000}", "intr 1 2 3 4 5\n"])
+@pytest.mark.parametrize(
+    "text", ["", "cpu\n", "cpu a b c d\n", "cpu 1 2 3\n", f"cpu 1 2 3 {'9' * 5000}", "intr 1 2 3 4 5\n"]
+)
 def test_another_first_line_is_a_parse_error(text):
     """What was found is told."""
     with pytest.raises(ParseError, match="/proc/stat"):

@@ -76,7 +76,10 @@ _SAMPLE = replace(SAMPLE, disturbers=("cp (pid 9)",), hidden="3 processes")
     ],
 )
 def test_each_gate_takes_its_part(metric, expected):
-    """Cold decode counts from the eviction on; warm decode is (n - 1) / (t_last - t_first); counters are the phase's."""
+    """Cold decode counts from the eviction on; warm decode is (n - 1) / (t_last - t_first).
+
+    Counters are those of the same phase, and of the first token those since the spawn.
+    """
     assert metric.sample(_EPISODE) == expected
 
 
