@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from streamworthy.bench.bench import Bench
     from streamworthy.engine.pool import Pool
+    from streamworthy.engine.task import EngineTask
     from streamworthy.facts.disk import ReadAheadFacts
     from streamworthy.facts.memory import MemoryFacts
     from streamworthy.facts.request import Request
@@ -162,20 +163,34 @@ def make_pool(  # noqa: PLR0913 - what a run knows before its first episode
     """
     from streamworthy.criteria.statistical import asked_gates, more_wanted
     from streamworthy.engine.pool import Pool
+
+    limits = {gate: limit for gate, limit in tier.limits.items() if gate in asked}
+    return Pool(
+        _make_task(request, tier, machine, subject),
+        scratch=make_scratch(request.scratch),
+        budget_seconds=BUDGET_SECONDS[request.depth],
+        depth=request.depth,
+        disturb=request.disturb,
+        progress=say,
+        gates_count=max(1, len(asked_gates(tier.limits))),
+        wanted=lambda series: more_wanted(series, limits),
+        memory_roof=memory_roof,
+    )
+
+
+def _make_task(request: Request, tier: Tier, machine: Machine, subject: Subject) -> EngineTask:
     from streamworthy.engine.task import ANSWER_PROMPT, ANSWER_TOKENS, EngineTask
     from streamworthy.sample.reference import load_reference
 
-    limits = {gate: limit for gate, limit in tier.limits.items() if gate in asked}
-    threads, roofs = _threads(tier, machine), tier.reference.roofs
-    folder = make_scratch(request.scratch)
+    roofs = tier.reference.roofs
     reference = load_reference() if request.model is None else None
-    task = EngineTask(
+    return EngineTask(
         paths=tuple(subject.paths),
         file_bytes=sum(placement.size_bytes for placement in subject.placements),
         tensor_bytes=subject.sizes.total_bytes,
         bytes_per_token=subject.sizes.bytes_per_token,
         plan=tier.plan,
-        threads=threads,
+        threads=_threads(tier, machine),
         available_bytes=_available(machine.memory),
         devices=_devices(machine),
         disk_bytes_per_second=roofs.disk_bytes_per_second,
@@ -186,17 +201,6 @@ def make_pool(  # noqa: PLR0913 - what a run knows before its first episode
         answer_prompt=reference.prompt if reference else ANSWER_PROMPT,
         answer_tokens=len(reference.answer_tokens) if reference else ANSWER_TOKENS,
         answer_reference=reference.answer_tokens if reference else None,
-    )
-    return Pool(
-        task,
-        scratch=folder,
-        budget_seconds=BUDGET_SECONDS[request.depth],
-        depth=request.depth,
-        disturb=request.disturb,
-        progress=say,
-        gates_count=max(1, len(asked_gates(tier.limits))),
-        wanted=lambda series: more_wanted(series, limits),
-        memory_roof=memory_roof,
     )
 
 

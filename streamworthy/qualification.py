@@ -234,4 +234,6 @@ class Qualification:
         if self.bench is not None:
             sources |= {"disk": self.bench.disk, "bench": self.bench}
         learned_facts = {name: learned(source) for name, source in sources.items() if source is not None}
+        if self.pool is not None:
+            learned_facts["performance"]["episodes"] = self.pool.episodes
         return {"run": properties, **learned_facts, "outcomes": self.outcomes}

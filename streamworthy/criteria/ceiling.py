@@ -5,8 +5,9 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.evidence import evidence
 from streamworthy.criteria.rates import rates
-from streamworthy.criteria.series import evidence, unsettled
+from streamworthy.criteria.series import unsettled
 from streamworthy.criteria.spec import within
 from streamworthy.units import (
     RATIO,

@@ -32,6 +32,7 @@ class _Effect:
     read_at_most: float = float("inf")
 
     def shown_by(self, rate: float, read: float | None) -> bool:
+        """Tell whether these ratios are what the change has to do; ``read`` is None where nothing was read."""
         if not self.rate_at_least <= rate <= self.rate_at_most:
             return False
         asks_reads = self.read_at_least > 0 or self.read_at_most < float("inf")

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 _LOAD_FIX = ("end that process, or wait for it, and run again", "ps aux --sort=-%cpu | head")
 _READER_FIX = ("end that process and run again", "sudo iotop -oP   # who reads")
 _CACHE_FIX = ("close what takes the memory or drops its cache, and run again", "ps aux --sort=-rss | head")
-_FOREIGN_RATIO, _FOREIGN_BYTES = 2, 64 * 2**20  # the device read more than this beside the engine: not our number
 
 
 def despite_load(
@@ -57,7 +56,7 @@ def _cause(series: Series, samples: tuple[Sample, ...]) -> Bottleneck:
 
 
 def _with(found: Verdict, cause: Bottleneck) -> Verdict:
-    return replace(found, evidence=(f"bottleneck={cause.told}", *found.evidence))
+    return replace(found, evidence=(*found.evidence, f"bottleneck={cause.told}"))
 
 
 def _misses_anyway(series: Series, quiet: tuple[Sample, ...], misses: Callable[[Series], bool]) -> bool:
@@ -93,12 +92,7 @@ def _disturbance(series: Series, sample: Sample) -> str:
     if series.state == "warm, resident":
         spoiled = sample.device_bytes > NEAR_NOTHING_SHARE * series.workload.bytes_per_token * max(1, sample.tokens)
         return _CACHE if spoiled else ""
-    return _READER if others_read(counters.device_bytes, counters.engine_bytes) else ""
-
-
-def others_read(device_bytes: int | None, engine_bytes: int) -> bool:
-    """Tell whether the model's devices read for others what matters beside the engine's own reads."""
-    return device_bytes is not None and device_bytes > _FOREIGN_RATIO * engine_bytes + _FOREIGN_BYTES
+    return _READER if counters.others_read else ""
 
 
 def _tell_load(samples: tuple[Sample, ...]) -> str:
@@ -124,7 +118,7 @@ def _tell_reader(samples: tuple[Sample, ...]) -> str:
     names = ", ".join(worst.disturbers) or "another reader"
     return (
         f"{names}: the device read {format_bytes(worst.counters.device_bytes or 0)}, "
-        f"the engine {format_bytes(worst.counters.engine_bytes)} of it"
+        f"the engine {format_bytes(worst.counters.engine_bytes or 0)} of it"
     )
 
 

@@ -7,7 +7,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.disturbed import despite_load
-from streamworthy.criteria.series import evidence, open_verdict, unsettled
+from streamworthy.criteria.evidence import evidence
+from streamworthy.criteria.series import open_verdict, unsettled
 from streamworthy.stats import decide
 from streamworthy.stats_plan import Step, plan_for
 from streamworthy.verdict import Verdict, Word, unknown, verdict

@@ -72,7 +72,7 @@ def make_picture(series: Series, samples: tuple[Sample, ...]) -> Picture:
 
 
 def _part(counters: Counters, value: int | None) -> float | None:
-    return None if value is None else value / max(1, counters.engine_bytes)
+    return None if value is None else value / max(1, counters.engine_bytes or 0)
 
 
 def _per_second(counters: Counters, value: int | None) -> float | None:

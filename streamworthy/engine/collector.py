@@ -31,7 +31,6 @@ BUDGET_SHARES = {"cold": 0.5, "prompt": 0.2, "decode": 0.3}
 _QUIET_SECONDS = 5.0  # a short reader is waited for
 _MOST_SPOILED = 2
 _WITH_PROMPT = 1.5  # of a decoded window's time: the prompt before it
-_FOREIGN_RATIO, _FOREIGN_BYTES = 2, 64 * 2**20  # the device read more than this beside the engine: not our number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +85,7 @@ class Collector:
     def close(self) -> None:
         """End the warm engine, if there is one."""
         if self._warm:
-            self._warm.session.engine.close()
+            self._warm.session.close()
             self._warm = None
 
     def collect(self, kind: str, found: Collected) -> None:
@@ -209,14 +208,17 @@ def _refuse(found: Collected, reason: str) -> None:
 
 
 def foreign_read(episode: Episode) -> str:
-    """Say by how much others read the model's devices during an episode; "" when they did not, or it did not matter."""
-    seen, own = episode.conditions.device_bytes, episode.conditions.engine_bytes
-    if seen is None or episode.state == "warm, resident" or seen <= _FOREIGN_RATIO * own + _FOREIGN_BYTES:
+    """Say by how much others read the model's devices in a timed phase; "" when they did not, or it did not matter."""
+    if episode.state == "warm, resident":
         return ""
-    return (
-        f"another reader came in during the episodes: the device read {format_bytes(seen)}, "
-        f"the engine {format_bytes(own)} of it"
-    )
+    for phase in episode.phases:
+        if phase.counters.others_read:
+            seen, own = phase.counters.device_bytes or 0, phase.counters.engine_bytes or 0
+            return (
+                f"another reader came in during the episodes: the device read {format_bytes(seen)}, "
+                f"the engine {format_bytes(own)} of it"
+            )
+    return ""
 
 
 def describe(kind: str, episode: Episode, most_count: int) -> str:

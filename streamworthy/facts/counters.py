@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from streamworthy.facts.cpu_load import CpuLoad
 
+_FOREIGN_RATIO, _FOREIGN_BYTES = 2, 64 * 2**20  # the device read more than this beside the engine: not our number
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
@@ -28,7 +30,7 @@ class Counters:
     device_busy_share: float | None  # of the busiest one
     device_queue_depth: float | None  # reads and writes in flight, mean, of all of them
     # the engine's process: proc(5)
-    engine_bytes: int  # that it made devices read; 0 before it began
+    engine_bytes: int | None  # that it made devices read; None without CONFIG_TASK_IO_ACCOUNTING
     engine_cores: float | None  # CPU seconds a second
     major_faults: int | None
     anonymous_bytes: int | None  # RssAnon and VmSwap at the end
@@ -40,6 +42,12 @@ class Counters:
     # heat and clock, the worst that was seen
     device_celsius: float | None
     cpu_celsius: float | None
-    clock_share: float | None  # lowest mean clock of the CPUs over what they may reach
+    clock_share: float | None  # lowest mean clock of the engine's CPUs over what they may reach; None: too short
     throttle_count: int | None  # thermal events, x86 only
     cpu: CpuLoad | None  # who else computed
+
+    @property
+    def others_read(self) -> bool:
+        """Tell whether the model's devices read for others what matters beside the engine's own reads."""
+        seen, own = self.device_bytes, self.engine_bytes
+        return seen is not None and own is not None and seen > _FOREIGN_RATIO * own + _FOREIGN_BYTES
