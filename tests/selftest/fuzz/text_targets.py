@@ -10,7 +10,7 @@ from pathlib import Path
 from streamworthy.bench.disturbers import device_read_bytes, find_mappers, process_read_bytes
 from streamworthy.engine.death import read_oom_counters
 from streamworthy.engine.log import clean_log, explain_refusal, parse_log
-from streamworthy.engine.selfview import parse_maps, parse_status
+from streamworthy.engine.selfview import parse_maps, parse_random, parse_status
 from streamworthy.errors import StreamworthyError, UsageError
 from streamworthy.gguf.hugging_face import expect_from_metadata
 from streamworthy.gguf.manifest import find_manifest
@@ -131,6 +131,7 @@ PARSERS = {
     "status": process_limits.parse_status,
     "engine-status": parse_status,
     "maps": lambda text: parse_maps(text, {12345}, {SHARD}),
+    "smaps": lambda text: parse_random(text, {12345}, {SHARD}),
     "swaps": parse_swaps,
     "swappiness": parse_swappiness,
     "cpuinfo": parse_cpuinfo,
