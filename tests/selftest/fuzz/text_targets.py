@@ -24,6 +24,7 @@ from streamworthy.probes.kernel import parse_osrelease
 from streamworthy.probes.machine import Machine
 from streamworthy.probes.meminfo import parse_meminfo
 from streamworthy.probes.mountinfo import mount_of, parse_mountinfo
+from streamworthy.probes.settings import mapping_kind, parse_choice, parse_microcode, telling_parameters
 from streamworthy.probes.swap import parse_swappiness, parse_swaps
 from streamworthy.probes.sysroot import Sysroot, _read_refusals
 from streamworthy.thresholds import load_tier
@@ -113,6 +114,13 @@ def _mounts(text):
     mount_of(parse_mountinfo(text), "/home/user/models/model.gguf")
 
 
+def _settings(text):
+    parse_choice(text)
+    parse_microcode(text)
+    mapping_kind(text)
+    telling_parameters(text)
+
+
 def _log(text):
     clean_log(text)
     parse_log(text)
@@ -132,6 +140,7 @@ PARSERS = {
     "engine-status": parse_status,
     "maps": lambda text: parse_maps(text, {12345}, {SHARD}),
     "smaps": lambda text: parse_random(text, {12345}, {SHARD}),
+    "settings": _settings,
     "swaps": parse_swaps,
     "swappiness": parse_swappiness,
     "cpuinfo": parse_cpuinfo,
