@@ -1,7 +1,7 @@
 """Settings of memory, processor, buses and disks that explain differences between runs, and are never judged.
 
 Sources: Documentation/admin-guide/mm/ (multigen_lru, transhuge, zswap), admin-guide/sysctl/vm.rst,
-ABI/stable/sysfs-block (queue/), ABI/testing/sysfs-bus-pci (link/), admin-guide/pm/cpuidle.rst and kernel-parameters.rst,
+ABI/stable/sysfs-block (queue/), ABI/testing/sysfs-bus-pci (link/), admin-guide/pm/cpuidle.rst, kernel-parameters.rst,
 drivers/nvme/host/core.c (APST: default_ps_max_latency_us).
 The queues of dm-crypt stand in its table, which takes root: ``dmsetup table``.
 """
