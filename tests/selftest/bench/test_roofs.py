@@ -19,6 +19,7 @@ STATE = DiskState(
     refused_fix=(),
     doubts=(),
     devices=("nvme0n1",),
+    scratch="",
     method="O_DIRECT",
     reread_ratio=1.0,
     link_bytes_per_second=None,
