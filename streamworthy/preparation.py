@@ -213,7 +213,14 @@ def make_bench(request: Request, tier: Tier, machine: Machine, subject: Subject)
     return Bench(
         machine,
         subject,
-        Disk(machine, subject, threads=threads, budget=BUDGETS[request.depth], disturb=request.disturb),
+        Disk(
+            machine,
+            subject,
+            threads=threads,
+            budget=BUDGETS[request.depth],
+            disturb=request.disturb,
+            scratch=lambda: make_scratch(request.scratch),
+        ),
         threads=threads,
         depth=request.depth,
         available_bytes=_available(machine.memory),

@@ -209,6 +209,8 @@ class Qualification:
         """End the engine and say the closing word; an interrupted run decides nothing."""
         if self.pool is not None:
             self.pool.close()
+        if self.bench is not None:
+            self.bench.disk.close()
         words = [outcome.verdict.word for outcome in self.outcomes.values()]
         self.closing = Closing.UNDECIDED if interrupted else close(words, complete=self.complete)
         tier = self.tier.name if self.tier else None

@@ -12,7 +12,7 @@ from streamworthy.bench.disturbers import device_read_bytes, find_mappers, parse
 from streamworthy.bench.readings import parse_anonymous, parse_disk_stat, parse_paging, parse_stalled
 from streamworthy.engine.death import read_oom_counters
 from streamworthy.engine.log import clean_log, explain_refusal, parse_log
-from streamworthy.engine.selfview import parse_maps, parse_status
+from streamworthy.engine.selfview import parse_maps, parse_random, parse_status
 from streamworthy.errors import StreamworthyError, UsageError
 from streamworthy.gguf.hugging_face import expect_from_metadata
 from streamworthy.gguf.manifest import find_manifest
@@ -26,6 +26,7 @@ from streamworthy.probes.kernel import parse_osrelease
 from streamworthy.probes.machine import Machine
 from streamworthy.probes.meminfo import parse_meminfo
 from streamworthy.probes.mountinfo import mount_of, parse_mountinfo
+from streamworthy.probes.settings import mapping_kind, parse_choice, parse_microcode, telling_parameters
 from streamworthy.probes.swap import parse_swappiness, parse_swaps
 from streamworthy.probes.sysroot import Sysroot, _read_refusals
 from streamworthy.thresholds import load_tier
@@ -115,6 +116,13 @@ def _mounts(text):
     mount_of(parse_mountinfo(text), "/home/user/models/model.gguf")
 
 
+def _settings(text):
+    parse_choice(text)
+    parse_microcode(text)
+    mapping_kind(text)
+    telling_parameters(text)
+
+
 def _log(text):
     clean_log(text)
     parse_log(text)
@@ -144,6 +152,8 @@ PARSERS = {
     "status": process_limits.parse_status,
     "engine-status": parse_status,
     "maps": lambda text: parse_maps(text, {12345}, {SHARD}),
+    "smaps": lambda text: parse_random(text, {12345}, {SHARD}),
+    "settings": _settings,
     "swaps": parse_swaps,
     "swappiness": parse_swappiness,
     "cpuinfo": parse_cpuinfo,
