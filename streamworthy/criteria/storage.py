@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from streamworthy.criteria.disks import judge_medium, judge_transport
 from streamworthy.criteria.filesystems import judge_filesystem, network_findings
 from streamworthy.criteria.finding import Finding, worst
+from streamworthy.criteria.mapping import judge_mapping, mapping_evidence
 from streamworthy.criteria.quiet import judge_activity, judge_temperature
 from streamworthy.criteria.read_ahead import advised_fix, describe_read_ahead
 from streamworthy.criteria.room import judge_room, judge_used, rooms_of, used_share_of
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
     from streamworthy.facts.conditions import ActivityFacts, TemperatureFacts
     from streamworthy.facts.disk import ReadAheadFacts, SlabReads
+    from streamworthy.facts.mapping import MappingFacts
+    from streamworthy.facts.plan import EnginePlan
     from streamworthy.facts.storage import LatencyFacts, RandomReads, Volume, VolumeLatency, VolumesFacts
 
 _BASIS = (
@@ -42,6 +45,17 @@ def network(facts: VolumesFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - eve
     """Judge whether each read stays in this kernel: no network, no hypervisor's relay, no FUSE."""
     found = [each for volume in facts.volumes for each in network_findings(volume)]
     return worst(found, required="local")
+
+
+@bounds()
+def mappable(facts: MappingFacts, plan: EnginePlan, limit: Limit) -> Verdict:  # noqa: ARG001 - no bounds
+    """Judge whether each shard can be mapped as the engine maps it, by having done so."""
+    if facts.missing or not plan.mmap:
+        return not_applicable(facts.missing or "the tier's engine reads the shards into memory instead of mapping them")
+    if facts.unknown:
+        return unknown(f"whether shards can be mapped was not tried: {facts.unknown}")
+    found = [each for volume in facts.volumes for each in judge_mapping(volume, facts.deadline_seconds)]
+    return worst(found, required="one page of each shard mapped shared", evidence=mapping_evidence(facts))
 
 
 @bounds(random_read_at_most=required(SECONDS))

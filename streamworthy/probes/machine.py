@@ -15,6 +15,7 @@ from streamworthy.probes.frequency import probe_governor
 from streamworthy.probes.host import probe_host
 from streamworthy.probes.kernel import probe_kernel
 from streamworthy.probes.latency import probe_random_read_latency
+from streamworthy.probes.mapping import probe_mapping
 from streamworthy.probes.memory import probe_memory
 from streamworthy.probes.pressure import probe_pressure
 from streamworthy.probes.process_limits import probe_memlock
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.disk import ReadAheadFacts
     from streamworthy.facts.host import HostFacts
     from streamworthy.facts.kernel import KernelFacts
+    from streamworthy.facts.mapping import MappingFacts
     from streamworthy.facts.memory import MemlockFacts, MemoryFacts, SwapFacts
     from streamworthy.facts.plan import EnginePlan
     from streamworthy.facts.storage import LatencyFacts, VolumesFacts
@@ -124,6 +126,11 @@ class Machine:
     def latency(self) -> LatencyFacts:
         """Random-read latency of the volumes whose disks' flags are no evidence."""
         return probe_random_read_latency(self.root, self.volumes)
+
+    @cached_property
+    def mapping(self) -> MappingFacts:
+        """One page of each shard, mapped as the engine maps it."""
+        return probe_mapping(self.root, self.volumes)
 
     @cached_property
     def governor(self) -> GovernorFacts:

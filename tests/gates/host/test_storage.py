@@ -14,6 +14,11 @@ def test_network(require, machine, limit):
     require(storage.network(machine.volumes, limit))
 
 
+def test_mappable(require, machine, plan, limit):
+    """The engine maps each shard shared, which some filesystems refuse: it then does not start, or dies of a page."""
+    require(storage.mappable(machine.mapping, plan, limit))
+
+
 def test_rotational(require, machine, limit):
     """A spinning disk moves its heads for each expert: about a hundred reads a second, so a token takes minutes."""
     require(storage.rotational(machine.volumes, machine.latency, limit))

@@ -33,7 +33,7 @@ from tests.selftest.gguf.test_kv_cache import PLAN
 ROOT = Path(__file__).parents[3]
 MACHINES = ROOT / "fixtures" / "machines"
 SHARD = "model-00001-of-00002.gguf"
-FACTS = ("cpu", "memory", "swap", "memlock", "kernel", "host", "volumes", "latency")
+FACTS = ("cpu", "memory", "swap", "memlock", "kernel", "host", "volumes", "latency", "mapping")
 TODAY = dt.date(2026, 1, 1)
 EXPECTED = (StreamworthyError,)
 
