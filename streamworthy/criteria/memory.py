@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.address_limits import judge_address_space
 from streamworthy.criteria.finding import worst
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
 from streamworthy.criteria.swap_disks import judge_swap
@@ -13,7 +14,7 @@ from streamworthy.verdict import Verdict, Word, not_applicable, unknown, verdict
 
 if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
-    from streamworthy.facts.memory import MemlockFacts, MemoryFacts, SwapFacts
+    from streamworthy.facts.memory import AddressSpaceFacts, MemlockFacts, MemoryFacts, SwapFacts
 
 _WSL_FIX = (
     r"in Windows, in %UserProfile%\.wslconfig, each key on its own line: [wsl2]",
@@ -170,6 +171,12 @@ def _why_locked_out(memlock: MemlockFacts) -> tuple[str, tuple[str, ...]]:
         "service (limits.d is not read): LimitMEMLOCK=infinity in the unit, then systemctl daemon-reload",
         "container: docker run --ulimit memlock=-1:-1",
     )
+
+
+@bounds()
+def address_space(facts: AddressSpaceFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - no bounds
+    """Judge whether the engine's process may map the shards beside its own memory."""
+    return judge_address_space(facts)
 
 
 @bounds()

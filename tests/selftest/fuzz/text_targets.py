@@ -33,7 +33,7 @@ from tests.selftest.gguf.test_kv_cache import PLAN
 ROOT = Path(__file__).parents[3]
 MACHINES = ROOT / "fixtures" / "machines"
 SHARD = "model-00001-of-00002.gguf"
-FACTS = ("cpu", "memory", "swap", "memlock", "kernel", "host", "volumes", "latency", "mapping")
+FACTS = ("cpu", "memory", "swap", "memlock", "kernel", "host", "volumes", "latency", "mapping", "address_space")
 TODAY = dt.date(2026, 1, 1)
 EXPECTED = (StreamworthyError,)
 
@@ -127,7 +127,7 @@ PARSERS = {
     "stat": lambda text: parse_stat(text, where="memory.stat"),
     "cpu-max": lambda text: parse_cpu_max(text, where="cpu.max"),
     "cpu-list": lambda text: process_limits.parse_cpu_list(text, where="online"),
-    "limits": process_limits.parse_locked_memory,
+    "limits": lambda text: process_limits.parse_limit(text, process_limits.LOCKED),
     "status": process_limits.parse_status,
     "engine-status": parse_status,
     "maps": lambda text: parse_maps(text, {12345}, {SHARD}),
