@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 from streamworthy.criteria.disks import judge_medium, judge_transport
 from streamworthy.criteria.filesystems import judge_filesystem, network_findings
 from streamworthy.criteria.finding import Finding, worst
+from streamworthy.criteria.health import judge_health
+from streamworthy.criteria.link import judge_link
 from streamworthy.criteria.mapping import judge_mapping, mapping_evidence
 from streamworthy.criteria.quiet import judge_activity, judge_temperature
 from streamworthy.criteria.read_ahead import advised_fix, describe_read_ahead
 from streamworthy.criteria.room import judge_room, judge_used, rooms_of, used_share_of
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
-from streamworthy.units import KELVIN, RATIO, SECONDS, SHARE, WORDS, format_bytes, format_seconds
+from streamworthy.units import BYTES_PER_SECOND, KELVIN, RATIO, SECONDS, SHARE, WORDS, format_bytes, format_seconds
 from streamworthy.verdict import Verdict, Word, not_applicable, unknown
 
 if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
     from streamworthy.facts.conditions import ActivityFacts, TemperatureFacts
     from streamworthy.facts.disk import ReadAheadFacts, SlabReads
+    from streamworthy.facts.drives import HealthFacts, LinkFacts
     from streamworthy.facts.mapping import MappingFacts
     from streamworthy.facts.plan import EnginePlan
     from streamworthy.facts.storage import LatencyFacts, RandomReads, Volume, VolumeLatency, VolumesFacts
@@ -98,6 +101,41 @@ def _with_latency(found: list[Finding], latency: LatencyFacts, wanted: str) -> V
 def _evidence(mount_point: str, reads: RandomReads) -> str:
     median, p99 = format_seconds(reads.median_seconds), format_seconds(reads.p99_seconds)
     return f"random_read_at_{mount_point}=median {median}, p99 {p99} of {reads.read_count} reads, {reads.method}"
+
+
+@bounds()
+def link(facts: LinkFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - no bounds: both ends of a link say what it could
+    """Judge whether the PCIe link of each NVMe drive is what drive and slot can do."""
+    if facts.unknown:
+        return unknown(f"the drives are not known, nor their links: {facts.unknown}")
+    if not facts.links:
+        return not_applicable(f"no drive with a PCIe link of its own: {', '.join(facts.others) or 'no disk at all'}")
+    rates = [each.current.bytes_per_second for each in facts.links if each.current is not None]
+    return worst(
+        [judge_link(each) for each in facts.links],
+        required="the best that drive and slot can do",
+        value=min(rates, default=None),
+        unit=BYTES_PER_SECOND.unit if rates else "",
+        evidence=tuple(f"{each.function}={'read' if each.loaded else 'idle'}" for each in facts.links),
+    )
+
+
+@bounds(advised_at_most=required(SHARE))
+def health(facts: HealthFacts, limit: Limit) -> Verdict:
+    """Judge what each NVMe drive says of its own health; a drive that is worn beyond ``advised_at_most`` is advised."""
+    if facts.unknown:
+        return unknown(f"the drives are not known, nor their health: {facts.unknown}")
+    if not facts.drives:
+        asked = ", ".join(facts.others) or "no disk at all"
+        return not_applicable(f"only NVMe drives are asked for their health, and below the model is {asked}")
+    advised = limit.values["advised_at_most"]
+    used = [drive.log.used_share for drive in facts.drives if drive.log is not None]
+    return worst(
+        [judge_health(drive, advised) for drive in facts.drives],
+        required=f"no critical warning; at most {SHARE.format(advised)} used advised",
+        value=max(used, default=None),
+        unit=SHARE.unit if used else "",
+    )
 
 
 @bounds(prefer=required(WORDS))

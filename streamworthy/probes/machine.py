@@ -13,9 +13,11 @@ from streamworthy.facts.storage import Placement
 from streamworthy.probes import macos
 from streamworthy.probes.cpu import probe_cpu
 from streamworthy.probes.frequency import probe_governor
+from streamworthy.probes.health import probe_health
 from streamworthy.probes.host import probe_host
 from streamworthy.probes.kernel import probe_kernel
 from streamworthy.probes.latency import probe_random_read_latency
+from streamworthy.probes.link import probe_links
 from streamworthy.probes.mapping import probe_mapping
 from streamworthy.probes.memory import probe_memory
 from streamworthy.probes.pressure import probe_pressure
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.conditions import GovernorFacts, PressureFacts, TemperatureFacts
     from streamworthy.facts.cpu import CpuFacts
     from streamworthy.facts.disk import ReadAheadFacts
+    from streamworthy.facts.drives import HealthFacts, LinkFacts
     from streamworthy.facts.host import HostFacts
     from streamworthy.facts.kernel import KernelFacts
     from streamworthy.facts.mapping import MappingFacts
@@ -153,6 +156,16 @@ class Machine:
     def mapping(self) -> MappingFacts:
         """One page of each shard, mapped as the engine maps it."""
         return probe_mapping(self.root, self.volumes)
+
+    @cached_property
+    def links(self) -> LinkFacts:
+        """The PCIe links of the model's NVMe drives, under load where they are low."""
+        return probe_links(self.root, self.volumes)
+
+    @cached_property
+    def health(self) -> HealthFacts:
+        """What the model's NVMe drives say of their health, where they may be asked."""
+        return probe_health(self.root, self.volumes)
 
     @cached_property
     def governor(self) -> GovernorFacts:

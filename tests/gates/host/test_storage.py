@@ -29,6 +29,16 @@ def test_transport(require, machine, limit):
     require(storage.transport(machine.volumes, machine.latency, limit))
 
 
+def test_link(require, machine, limit):
+    """A drive behind fewer or slower lanes than it has gives a half or a quarter of what it is sold for."""
+    require(storage.link(machine.links, limit))
+
+
+def test_health(require, machine, limit):
+    """A drive that runs out of spare blocks loses shards, and one that reports lost data has perhaps lost some."""
+    require(storage.health(machine.health, limit))
+
+
 def test_mount_options(require, machine, limit):
     """Without noatime or relatime each read of a shard writes to the disk that is to be read."""
     require(storage.mount_options(machine.volumes, limit))

@@ -21,6 +21,7 @@ from streamworthy.probes import process_limits
 from streamworthy.probes.cgroup import parse_amount, parse_cpu_max, parse_memberships, parse_stat
 from streamworthy.probes.cpu import parse_cpuinfo
 from streamworthy.probes.kernel import parse_osrelease
+from streamworthy.probes.link import parse_link
 from streamworthy.probes.machine import Machine
 from streamworthy.probes.meminfo import parse_meminfo
 from streamworthy.probes.mountinfo import mount_of, parse_mountinfo
@@ -33,7 +34,19 @@ from tests.selftest.gguf.test_kv_cache import PLAN
 ROOT = Path(__file__).parents[3]
 MACHINES = ROOT / "fixtures" / "machines"
 SHARD = "model-00001-of-00002.gguf"
-FACTS = ("cpu", "memory", "swap", "memlock", "kernel", "host", "volumes", "latency", "mapping", "address_space")
+FACTS = (
+    "cpu",
+    "memory",
+    "swap",
+    "memlock",
+    "kernel",
+    "host",
+    "volumes",
+    "latency",
+    "mapping",
+    "address_space",
+    "links",
+)
 TODAY = dt.date(2026, 1, 1)
 EXPECTED = (StreamworthyError,)
 
@@ -119,7 +132,13 @@ def _log(text):
     explain_refusal(text)
 
 
+def _link(text):
+    speed, _, width = text.partition("\n")
+    parse_link(speed, width)
+
+
 PARSERS = {
+    "link": _link,
     "mountinfo": _mounts,
     "meminfo": parse_meminfo,
     "cgroup": parse_memberships,
