@@ -14,7 +14,7 @@ from streamworthy.criteria.link import judge_link
 from streamworthy.criteria.mapping import judge_mapping, mapping_evidence
 from streamworthy.criteria.quiet import judge_activity, judge_temperature
 from streamworthy.criteria.read_ahead import advised_fix, describe_read_ahead
-from streamworthy.criteria.room import judge_room, judge_used, rooms_of, used_share_of
+from streamworthy.criteria.room import judge_allocation, judge_room, judge_used, rooms_of, used_share_of
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
 from streamworthy.units import BYTES_PER_SECOND, KELVIN, RATIO, SECONDS, SHARE, WORDS, format_bytes, format_seconds
 from streamworthy.verdict import Verdict, Word, not_applicable, unknown
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.drives import HealthFacts, LinkFacts
     from streamworthy.facts.mapping import MappingFacts
     from streamworthy.facts.plan import EnginePlan
-    from streamworthy.facts.storage import LatencyFacts, RandomReads, Volume, VolumeLatency, VolumesFacts
+    from streamworthy.facts.storage import Allocation, LatencyFacts, RandomReads, Volume, VolumeLatency, VolumesFacts
 
 _BASIS = (
     "a bare disk of 7200 turns a minute needs 4.2 ms for half a turn; a host's cache can hide one, so this says "
@@ -159,8 +159,11 @@ def _options_of(volume: Volume, prefer: tuple[str, ...]) -> Finding:
 
 
 @bounds(at_least=required(RATIO))
-def free_space(facts: VolumesFacts, limit: Limit) -> Verdict:
-    """Judge room on each filesystem: available plus already placed, as a multiple of the set's share there."""
+def free_space(facts: VolumesFacts, asked: Allocation, limit: Limit) -> Verdict:
+    """Judge room on each filesystem: available plus already placed, as a multiple of the set's share there.
+
+    What the filesystem itself refused for the missing shards fails whatever statvfs says.
+    """
     if facts.set_total_bytes is None:
         return unknown(
             "the size of the whole set is not known: neither the shards' headers nor a manifest tell it",
@@ -169,10 +172,11 @@ def free_space(facts: VolumesFacts, limit: Limit) -> Verdict:
     rooms = rooms_of(facts)
     ratios = [room.ratio for room in rooms if room.ratio is not None]
     return worst(
-        [judge_room(room, limit.values["at_least"]) for room in rooms],
+        [*judge_allocation(asked), *(judge_room(room, limit.values["at_least"]) for room in rooms)],
         required=format_required(RATIO, limit),
         value=min(ratios, default=None),
         unit=RATIO.unit if ratios else "",
+        evidence=(f"allocation={asked.not_asked or f'{format_bytes(asked.size_bytes)} asked for in {asked.folder}'}",),
     )
 
 

@@ -11,6 +11,7 @@ from streamworthy.errors import ProbeError
 from streamworthy.facts.memory import AddressSpaceFacts
 from streamworthy.facts.storage import Placement
 from streamworthy.probes import macos
+from streamworthy.probes.allocation import probe_allocation
 from streamworthy.probes.cpu import probe_cpu
 from streamworthy.probes.frequency import probe_governor
 from streamworthy.probes.health import probe_health
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.mapping import MappingFacts
     from streamworthy.facts.memory import MemlockFacts, MemoryFacts, SwapFacts
     from streamworthy.facts.plan import EnginePlan
-    from streamworthy.facts.storage import LatencyFacts, VolumesFacts
+    from streamworthy.facts.storage import Allocation, LatencyFacts, VolumesFacts
     from streamworthy.probes.sysroot import Sysroot
 
 _STACK_BYTES = 8 * 2**20  # of a thread, pthread_create(3): the default of RLIMIT_STACK
@@ -146,6 +147,11 @@ class Machine:
         total = self._whole_set()
         note_model(self.root, placements, folder=folder, set_total_bytes=total)
         return probe_volumes(self.root, placements, folder=folder, set_total_bytes=total)
+
+    @cached_property
+    def allocation(self) -> Allocation:
+        """Whether there is room for the shards that are missing, by asking for it."""
+        return probe_allocation(self.root, self.volumes)
 
     @cached_property
     def latency(self) -> LatencyFacts:

@@ -46,7 +46,7 @@ def test_mount_options(require, machine, limit):
 
 def test_free_space(require, machine, limit):
     """A set that does not fit ends as a truncated shard after hours of download."""
-    require(storage.free_space(machine.volumes, limit))
+    require(storage.free_space(machine.volumes, machine.allocation, limit))
 
 
 def test_used_share(require, machine, limit):
