@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 # A preallocated download leaves large holes; zeros that `cp --sparse` skipped in a sound file are a row or two.
 _HOLE_SHARE = 0.01
+# Sizes at which something else than a broken download cuts a file, often without an error.
+_CUTTERS = {
+    2**32 - 1: ": exactly the largest file of FAT32, on which it is or was; exFAT, ext4 and xfs hold larger ones",
+    2**31 - 1: ": exactly what a program with 32-bit file offsets can write; fetch or copy it with another one",
+}
 _FINISH = "finish or repeat the download of these shards, then compare: sha256sum -c MANIFEST"
 _LEAVE_DRIVE = (
     "sudo dmesg | tail    # shows read errors of the drive",
@@ -80,7 +85,7 @@ def _fault(shard: ExtentFacts) -> str:
         return (
             f"{shard.name} has {format_bytes(shard.have_bytes)} of {format_bytes(shard.need_bytes)}"
             f" ({format_share(shard.have_bytes / shard.need_bytes)}, {shard.need_bytes - shard.have_bytes} bytes are"
-            f" missing; first tensor outside: {shard.first_outside})"
+            f" missing; first tensor outside: {shard.first_outside}){_CUTTERS.get(shard.have_bytes, '')}"
         )
     if shard.hole_bytes >= _HOLE_SHARE * shard.need_bytes and shard.hole_bytes:
         return (

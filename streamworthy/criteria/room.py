@@ -22,6 +22,7 @@ class Room:
     mount_point: str
     share_bytes: int  # of the set, placed or still to come
     room_bytes: int | None  # available plus what is placed; None: statvfs gave no answer
+    reserve_bytes: int  # free, and not for everyone
 
     @property
     def ratio(self) -> float | None:
@@ -47,6 +48,7 @@ def _room(volumes: list[Volume], missing_bytes: int) -> Room:
         mount_point=volumes[0].mount.mount_point,
         share_bytes=sum(volume.shard_bytes for volume in volumes) + missing_bytes,
         room_bytes=space.available_bytes + placed if space is not None and space.total_bytes else None,
+        reserve_bytes=space.free_bytes - space.available_bytes if space is not None else 0,
     )
 
 
@@ -63,7 +65,11 @@ def judge_room(room: Room, at_least: float) -> Finding:
         return Finding(word=Word.PASS, measured=measured, cause="", fix=())
     lacking = math.ceil(at_least * room.share_bytes) - (room.room_bytes or 0)
     cause = f"{room.mount_point} lacks {format_bytes(lacking)} of the room that the set needs there"
-    return Finding(word=Word.FAIL, measured=measured, cause=cause, fix=_freeing(room.mount_point))
+    fix = _freeing(room.mount_point)
+    if room.reserve_bytes >= lacking:
+        cause += f"; {format_bytes(room.reserve_bytes)} more are free but reserved, on ext4 for root"
+        fix = (f"sudo tune2fs -m 0 $(findmnt -no SOURCE {shlex.quote(room.mount_point)})  # ext4", *fix)
+    return Finding(word=Word.FAIL, measured=measured, cause=cause, fix=fix)
 
 
 def judge_allocation(asked: Allocation) -> list[Finding]:

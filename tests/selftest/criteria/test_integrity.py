@@ -52,6 +52,17 @@ def test_a_cut_shard_fails_with_what_it_has_and_needs():
     )
 
 
+@pytest.mark.parametrize(
+    ("have", "told"),
+    [(2**32 - 1, "the largest file of FAT32"), (2**32, ""), (2**32 - 2, ""), (2**31 - 1, "32-bit file offsets")],
+)
+def test_a_shard_cut_at_a_limit_of_others_names_it(have, told):
+    """One at exactly 4294967295 bytes has been on FAT32."""
+    found = integrity.extents(with_shard(need_bytes=2**33, have_bytes=have, outside_count=1), limit())
+    assert found.word is Word.FAIL
+    assert ("exactly" in found.cause, told in found.cause) == (bool(told), True)
+
+
 @pytest.mark.parametrize(("hole", "word"), [(0, Word.PASS), (99, Word.PASS), (100, Word.FAIL), (9_000, Word.FAIL)])
 def test_what_was_never_written_fails_from_one_percent_on(hole, word):
     """A preallocated download has large holes; a row of zeros that a sparse copy skipped is only mentioned."""

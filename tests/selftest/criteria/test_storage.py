@@ -42,7 +42,7 @@ def test_room_counts_what_is_placed(available, word):
 
 def test_the_message_names_what_is_lacking():
     """In bytes, at the mount point."""
-    volume = replace(VOLUME, space=replace(VOLUME.space, available_bytes=0))
+    volume = replace(VOLUME, space=replace(VOLUME.space, free_bytes=0, available_bytes=0))
     found = storage.free_space(facts(volume), NOT_ASKED, FREE)
     assert (found.measured, found.required) == ("1.01x of 500 B at /data", "at least 1.20x")
     assert found.cause == "/data lacks 96 B of the room that the set needs there"
@@ -54,10 +54,13 @@ def test_missing_shards_need_room_in_the_model_s_folder(total, word):
     assert storage.free_space(facts(total=total), NOT_ASKED, FREE).word is word
 
 
-def test_the_reserve_for_root_is_no_room():
-    """free_bytes alone would be enough; what everyone may use is not."""
-    space = replace(VOLUME.space, free_bytes=1000, available_bytes=50)
-    assert storage.free_space(facts(replace(VOLUME, space=space)), NOT_ASKED, FREE).word is Word.FAIL
+@pytest.mark.parametrize(("free", "named"), [(95, False), (96, True), (1000, True)])
+def test_the_reserve_for_root_is_no_room(free, named):
+    """46 bytes are lacking: a reserve that would be enough is named, with how to give it to everyone."""
+    volume = replace(VOLUME, space=replace(VOLUME.space, free_bytes=free, available_bytes=50))
+    found = storage.free_space(facts(volume), NOT_ASKED, FREE)
+    assert (found.word, "on ext4 for root" in found.cause) == (Word.FAIL, named)
+    assert found.fix[0].startswith("sudo tune2fs -m 0 $(findmnt -no SOURCE /data)") is named
 
 
 def test_each_filesystem_needs_its_own_share():
