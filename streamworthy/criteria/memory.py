@@ -236,6 +236,10 @@ def swappiness(swap: SwapFacts, limit: Limit) -> Verdict:
         return not_applicable(_NO_SWAP, measured="none" if found is None else COUNT.format(found))
     if found is None:
         return unknown("vm.swappiness is not told by this system")
+    if not swap.cushion_bytes:  # Documentation/admin-guide/sysctl/vm.rst: beyond 100 for swap in memory
+        return not_applicable(
+            "all swap is compressed memory (zram), for which high values are meant", measured=COUNT.format(found)
+        )
     wanted = COUNT.format(limit.values["at_most"])
     cause = "page cache of streamed weights pushes programs out to swap"
     return within(found, limit, COUNT, cause=cause, fix=(f"sudo sysctl vm.swappiness={wanted}",))

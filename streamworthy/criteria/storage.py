@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.plan import EnginePlan
     from streamworthy.facts.storage import Allocation, LatencyFacts, RandomReads, Volume, VolumeLatency, VolumesFacts
 
+_ON_THE_HOST = "run on the host itself, or mount a folder of the host that lies on one disk"
 _BASIS = (
     "a bare disk of 7200 turns a minute needs 4.2 ms for half a turn; a host's cache can hide one, so this says "
     "'no bare spinning disk', and the measured read rates say the rest"
@@ -107,7 +108,7 @@ def _evidence(mount_point: str, reads: RandomReads) -> str:
 def link(facts: LinkFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - no bounds: both ends of a link say what it could
     """Judge whether the PCIe link of each NVMe drive is what drive and slot can do."""
     if facts.unknown:
-        return unknown(f"the drives are not known, nor their links: {facts.unknown}")
+        return unknown(f"the drives are not known, nor their links: {facts.unknown}", _ON_THE_HOST)
     if not facts.links:
         return not_applicable(f"no drive with a PCIe link of its own: {', '.join(facts.others) or 'no disk at all'}")
     rates = [each.current.bytes_per_second for each in facts.links if each.current is not None]
@@ -124,7 +125,7 @@ def link(facts: LinkFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - no bounds
 def health(facts: HealthFacts, limit: Limit) -> Verdict:
     """Judge what each NVMe drive says of its own health; a drive that is worn beyond ``advised_at_most`` is advised."""
     if facts.unknown:
-        return unknown(f"the drives are not known, nor their health: {facts.unknown}")
+        return unknown(f"the drives are not known, nor their health: {facts.unknown}", _ON_THE_HOST)
     if not facts.drives:
         asked = ", ".join(facts.others) or "no disk at all"
         return not_applicable(f"only NVMe drives are asked for their health, and below the model is {asked}")
