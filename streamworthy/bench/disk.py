@@ -20,10 +20,10 @@ from streamworthy.bench.metering import Meter
 from streamworthy.bench.places import SEQUENTIAL_BYTES, find_slabs, stretches
 from streamworthy.bench.random_child import measure_many, random_pieces
 from streamworthy.bench.slabs import SlabTask, measure_slabs
-from streamworthy.engine.conditions import device_temperature
 from streamworthy.errors import ProbeError
 from streamworthy.facts.disk import DiskState, LatencyReads, SequentialReads, SlabReads, SustainedReads
 from streamworthy.probes.link import probe_link
+from streamworthy.probes.temperature import disks_celsius
 from streamworthy.units import format_bytes
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ class Disk:
 
     @property
     def _temperature(self) -> float | None:
-        return device_temperature(self._machine.root, self._meter.devices)
+        return disks_celsius(self._machine.root, self._meter.devices)
 
     @cached_property
     def _state(self) -> DiskState:

@@ -160,8 +160,7 @@ def _read(root: Sysroot, folder: str, which: str) -> PcieLink | None:
 
 def parse_link(speed: str | None, width: str | None) -> PcieLink | None:
     """Read ``8.0 GT/s PCIe`` and ``4``; None where either is unknown or no number."""
-    match = _SPEED.match(speed or "")
-    lanes = int(width) if width and re.fullmatch(r"[0-9]{1,2}", width.strip(), re.ASCII) else 0
-    if match is None or not lanes:
+    match, lanes = _SPEED.match(speed or ""), re.fullmatch(r"0*([1-9][0-9]?)", (width or "").strip(), re.ASCII)
+    if match is None or lanes is None:
         return None
-    return PcieLink(gigatransfers=float(match[1]), lanes_count=lanes)
+    return PcieLink(gigatransfers=float(match[1]), lanes_count=int(lanes[1]))

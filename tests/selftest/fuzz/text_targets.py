@@ -7,7 +7,9 @@ import re
 import tomllib
 from pathlib import Path
 
-from streamworthy.bench.disturbers import device_read_bytes, find_mappers, process_read_bytes
+from streamworthy.bench.cpu_load import parse_cpu_line, parse_process_stat
+from streamworthy.bench.disturbers import device_read_bytes, find_mappers, parse_read_bytes, process_read_bytes
+from streamworthy.bench.readings import parse_anonymous, parse_disk_stat, parse_paging, parse_stalled
 from streamworthy.engine.death import read_oom_counters
 from streamworthy.engine.log import clean_log, explain_refusal, parse_log
 from streamworthy.engine.selfview import parse_maps, parse_status
@@ -137,8 +139,19 @@ def _link(text):
     parse_link(speed, width)
 
 
+def _counters(text):
+    parse_stalled(text)
+    parse_paging(text)
+    parse_anonymous(text)
+
+
 PARSERS = {
     "link": _link,
+    "counters": _counters,
+    "disk-stat": parse_disk_stat,
+    "process-io": lambda text: parse_read_bytes(text, where="io"),
+    "process-stat": parse_process_stat,
+    "cpu-times": parse_cpu_line,
     "mountinfo": _mounts,
     "meminfo": parse_meminfo,
     "cgroup": parse_memberships,

@@ -31,6 +31,7 @@ DISK = f"{DRIVE}/nvme/nvme0/nvme0n1"
         ("16.0 GT/s PCIe\n", "4\n", 7.877),
         ("32.0 GT/s PCIe", "4", 15.754),
         ("8 GT/s\n", "2\n", 1.969),
+        ("5.0 GT/s PCIe\n", "4\x1c", 2.0),
     ],
 )
 def test_a_link_is_lanes_times_speed_less_its_code(speed, width, gigabytes):
