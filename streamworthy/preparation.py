@@ -104,12 +104,14 @@ def find_machine(root: Sysroot, subject: Subject | None) -> Machine:
     if subject is None:
         machine = Machine(root, lock_need_bytes=lambda: _known(machine.volumes.set_total_bytes))
         return machine
-    return Machine(
+    machine = Machine(
         root,
         model_paths=subject.paths,
         lock_need_bytes=lambda: subject.sizes.total_bytes,
         set_total_bytes=lambda: subject.set_total_bytes,
+        engine_need_bytes=lambda plan: sum(line.size_bytes for line in subject.ledger(plan, machine.memory).anonymous),
     )
+    return machine
 
 
 def _known(size_bytes: int | None) -> int:

@@ -23,6 +23,7 @@ from streamworthy.probes import process_limits
 from streamworthy.probes.cgroup import parse_amount, parse_cpu_max, parse_memberships, parse_stat
 from streamworthy.probes.cpu import parse_cpuinfo
 from streamworthy.probes.kernel import parse_osrelease
+from streamworthy.probes.link import parse_link
 from streamworthy.probes.machine import Machine
 from streamworthy.probes.meminfo import parse_meminfo
 from streamworthy.probes.mountinfo import mount_of, parse_mountinfo
@@ -36,7 +37,19 @@ from tests.selftest.gguf.test_kv_cache import PLAN
 ROOT = Path(__file__).parents[3]
 MACHINES = ROOT / "fixtures" / "machines"
 SHARD = "model-00001-of-00002.gguf"
-FACTS = ("cpu", "memory", "swap", "memlock", "kernel", "host", "volumes", "latency")
+FACTS = (
+    "cpu",
+    "memory",
+    "swap",
+    "memlock",
+    "kernel",
+    "host",
+    "volumes",
+    "latency",
+    "mapping",
+    "address_space",
+    "links",
+)
 TODAY = dt.date(2026, 1, 1)
 EXPECTED = (StreamworthyError,)
 
@@ -129,6 +142,11 @@ def _log(text):
     explain_refusal(text)
 
 
+def _link(text):
+    speed, _, width = text.partition("\n")
+    parse_link(speed, width)
+
+
 def _counters(text):
     parse_stalled(text)
     parse_paging(text)
@@ -136,6 +154,7 @@ def _counters(text):
 
 
 PARSERS = {
+    "link": _link,
     "counters": _counters,
     "disk-stat": parse_disk_stat,
     "process-io": lambda text: parse_read_bytes(text, where="io"),
@@ -148,7 +167,7 @@ PARSERS = {
     "stat": lambda text: parse_stat(text, where="memory.stat"),
     "cpu-max": lambda text: parse_cpu_max(text, where="cpu.max"),
     "cpu-list": lambda text: process_limits.parse_cpu_list(text, where="online"),
-    "limits": process_limits.parse_locked_memory,
+    "limits": lambda text: process_limits.parse_limit(text, process_limits.LOCKED),
     "status": process_limits.parse_status,
     "engine-status": parse_status,
     "maps": lambda text: parse_maps(text, {12345}, {SHARD}),
