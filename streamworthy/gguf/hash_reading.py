@@ -49,7 +49,7 @@ def reading(path: Path, *, ahead: bool, direct_flag: int = _O_DIRECT) -> Iterato
         with closing(_read(handle, before, share=share, direct=direct, ahead=ahead)) as pieces:
             yield pieces
         if _state(os.fstat(handle)) != _state(before) or _state(path.stat()) != _state(before):
-            raise ProbeError("changed while it was hashed", fix="wait until the download is complete")
+            raise ProbeError("changed while it was read", fix="wait until the download is complete")
     finally:
         os.close(handle)
 
@@ -168,6 +168,6 @@ def _read_piece(handle: int, buffer: memoryview, offset: int, wanted: int) -> me
     while got < wanted:
         count = os.preadv(handle, [buffer[got:]], offset + got)
         if count == 0:
-            raise ProbeError("became shorter while it was hashed", fix="wait until the download is complete")
+            raise ProbeError("became shorter while it was read", fix="wait until the download is complete")
         got += count
     return buffer[:wanted]
