@@ -73,9 +73,13 @@ def find_broken(kind: TensorType, raw: NDArray[np.uint8]) -> NDArray[np.intp]:
     """Give the numbers of the blocks in which a float is NaN or infinite; ``raw`` holds whole blocks of one type."""
     import numpy as np
 
+    exponents = EXPONENTS[kind.name]
+    if exponents and kind.block_weights == 1:  # whole words at once are a hundred times as fast as bytes of them
+        bits = sum(mask << 8 * place for place, mask in exponents[0])
+        return np.flatnonzero((raw.view(f"<u{kind.block_bytes}") & bits) == bits)
     blocks = raw.reshape(-1, kind.block_bytes)
     broken = np.zeros(len(blocks), dtype=bool)
-    for exponent in EXPONENTS[kind.name]:
+    for exponent in exponents:
         found = np.ones(len(blocks), dtype=bool)
         for place, mask in exponent:
             found &= (blocks[:, place] & mask) == mask
