@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.leaks import how_to_clean, tell_leak
 from streamworthy.criteria.spec import Limit, bounds
 from streamworthy.criteria.tensor_data import (
     coverage,
@@ -20,7 +21,7 @@ from streamworthy.units import format_bytes, format_rate, format_seconds, format
 from streamworthy.verdict import Verdict, Word, unknown, verdict
 
 if TYPE_CHECKING:
-    from streamworthy.facts.integrity import HashFacts, ShardHash, TensorScan
+    from streamworthy.facts.integrity import HashFacts, MetadataScan, ShardHash, TensorScan
     from streamworthy.facts.shards import ExtentFacts, SetExtents
 
 # A preallocated download leaves large holes; zeros that `cp --sparse` skipped in a sound file are a row or two.
@@ -119,6 +120,21 @@ def tensors(facts: TensorScan, limit: Limit) -> Verdict:  # noqa: ARG001 - every
         cause=_some(faults or tuple(tell_zero_matrix(run) for run in zero)),
         fix=tuple(how_to_mend(paths)) if paths else (),
         evidence=tuple(scan_evidence(facts)),
+    )
+
+
+@bounds()
+def metadata_leaks(facts: MetadataScan, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
+    """No key tells who made the file, on which machine, or with which token."""
+    return verdict(
+        Word.FAIL if facts.leaks else Word.PASS,
+        measured=f"{_counted(len(facts.leaks), 'finding')} in {_counted(facts.key_count, 'key')} with text",
+        required="no paths, hosts, tokens, e-mails",
+        value=float(len(facts.leaks)),
+        unit="count",
+        cause=_some(tuple(tell_leak(leak) for leak in facts.leaks)),
+        fix=tuple(how_to_clean(facts.leaks)) if facts.leaks else (),
+        evidence=tuple(f"cut={key}: only its beginning was looked at" for key in facts.cut),
     )
 
 

@@ -110,3 +110,23 @@ class TensorScan:
     unchecked: tuple[str, ...]  # types whose layout is not known
     unread: tuple[str, ...]  # one line for each shard that could not be looked at
     seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataLeak:
+    """Something in a key that names a person, a machine or a way in; never as it stands there."""
+
+    file: str  # name of the shard
+    key: str
+    kind: str  # "access token", "home folder", ...
+    shown: str  # masked: "hf_***"
+    secret: bool  # gives access to something
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataScan:
+    """What the texts in a model's keys tell of the one who made the file."""
+
+    key_count: int  # keys with texts that were looked at
+    leaks: tuple[MetadataLeak, ...]
+    cut: tuple[str, ...]  # keys of which only the beginning was looked at

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from streamworthy.facts.fit import KvFacts, LedgerFacts
     from streamworthy.facts.gguf import HeaderFacts, ModelSizes
-    from streamworthy.facts.integrity import HashFacts, TensorScan
+    from streamworthy.facts.integrity import HashFacts, MetadataScan, TensorScan
     from streamworthy.facts.memory import MemoryFacts
     from streamworthy.facts.plan import EnginePlan
     from streamworthy.facts.shards import SetExtents, ShardFile, ShardListing
@@ -134,18 +134,35 @@ class Subject:
         """What is in the tensors' data, looked at as deeply as was asked. ProbeError when a header cannot be read."""
         from streamworthy.gguf.tensor_scan import scan_tensors
 
-        headers = {
-            Path(shard.path): entry.header
-            for shard, entry in zip(self.present, self.headers, strict=True)
-            if entry.header is not None
-        }
+        say = self._say
+        return scan_tensors(self._all_headers(), depth=self._depth, progress=(lambda at: say(str(at))) if say else None)
+
+    @cached_property
+    def metadata_leaks(self) -> MetadataScan:
+        """What the texts in the keys tell of the one who made the file. ProbeError when a header cannot be read."""
+        from streamworthy.gguf.metadata_scan import scan_metadata
+
+        return scan_metadata(self._all_headers())
+
+    @property
+    def leaking_texts(self) -> dict[str, str]:
+        """What of the keys is not to be written down, and what is written instead."""
+        from streamworthy.gguf.metadata_scan import leaking_texts
+
+        return leaking_texts(self._headers_by_path())
+
+    def _headers_by_path(self) -> dict[Path, HeaderFacts]:
+        pairs = zip(self.present, self.headers, strict=True)
+        return {Path(shard.path): entry.header for shard, entry in pairs if entry.header is not None}
+
+    def _all_headers(self) -> dict[Path, HeaderFacts]:
+        headers = self._headers_by_path()
         if len(headers) < len(self.present) or not headers:
             raise ProbeError(
-                f"{self.listing.folder}: a header that cannot be read does not tell where tensors lie",
+                f"{self.listing.folder}: a header that cannot be read does not tell what is in the file",
                 fix="see the gate shards.headers",
             )
-        say = self._say
-        return scan_tensors(headers, depth=self._depth, progress=(lambda at: say(str(at))) if say else None)
+        return headers
 
     @cached_property
     def metadata(self) -> Metadata:
