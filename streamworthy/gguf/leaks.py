@@ -113,7 +113,11 @@ def find_leaks(text: str, *, template: bool) -> tuple[Leak, ...]:
             kept.append(leak)
         elif _rank(leak) < _rank(kept[-1]):  # a token inside of a path is a token
             kept[-1] = leak
-    return tuple(kept)
+    return tuple(leak._replace(shown=_printable(leak.shown)) for leak in kept)
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _rank(leak: Leak) -> int:

@@ -124,7 +124,7 @@ def _leaks(text):
     for template in (False, True):
         for leak in find_leaks(text, template=template):
             assert 0 <= leak.start < leak.end <= len(text)
-            assert leak.shown.isprintable() or not leak.shown.isascii()
+            assert leak.shown.isprintable()
 
 
 PARSERS = {
