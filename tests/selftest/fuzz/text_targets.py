@@ -15,6 +15,7 @@ from streamworthy.engine.log import clean_log, explain_refusal, parse_log
 from streamworthy.engine.selfview import parse_maps, parse_random, parse_status
 from streamworthy.errors import StreamworthyError, UsageError
 from streamworthy.gguf.hugging_face import expect_from_metadata
+from streamworthy.gguf.leaks import find_leaks
 from streamworthy.gguf.manifest import find_manifest
 from streamworthy.gguf.names import is_model, parse_leftover, parse_name, piece_of
 from streamworthy.gguf.sha256sum import read_sha256sum
@@ -153,6 +154,13 @@ def _counters(text):
     parse_anonymous(text)
 
 
+def _leaks(text):
+    for template in (False, True):
+        for leak in find_leaks(text, template=template):
+            assert 0 <= leak.start < leak.end <= len(text)
+            assert leak.shown.isprintable()
+
+
 PARSERS = {
     "link": _link,
     "counters": _counters,
@@ -179,6 +187,7 @@ PARSERS = {
     "osrelease": parse_osrelease,
     "names": _names,
     "head": _head,
+    "leaks": _leaks,
     "log": _log,
 }
 FILES = {
