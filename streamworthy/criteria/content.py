@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from streamworthy.units import format_bytes, format_rate, format_seconds
+from streamworthy.units import format_bytes, format_counted, format_rate, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,13 +81,13 @@ def tell_open(facts: HashFacts) -> tuple[str, ...]:
     if manifest is None:
         return ()
     sources = ", ".join(manifest.sources) or "any manifest"
-    parts = [
-        f"{tensors.expected.path.name}: {len(tensors.unlisted)} tensors are not in {tensors.expected.source}, the first"
-        f" is {tensors.unlisted[0]}"
-        for tensors in facts.tensors
-        if tensors.unlisted
-    ]
+    parts = [_tell_unlisted(tensors) for tensors in facts.tensors if tensors.unlisted]
     return (*facts.unread, *facts.unchecked, *parts, *(f"{name} is not in {sources}" for name in manifest.unlisted))
+
+
+def _tell_unlisted(tensors: TensorHashes) -> str:
+    count, source = format_counted(len(tensors.unlisted), "tensor"), tensors.expected.source
+    return f"{tensors.expected.path.name}: {count} not in {source}, the first is {tensors.unlisted[0]}"
 
 
 def content_evidence(facts: HashFacts) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def content_evidence(facts: HashFacts) -> tuple[str, ...]:
     alone = [tensors for tensors in facts.tensors if tensors.expected.path not in whole]
     if alone:
         count = sum(tensors.matching_count for tensors in alone)
-        notes.append(f"tensors={count} match; the keys and the vocabulary before them are in no hash")
+        notes.append(f"tensors={count} as listed; the keys and the vocabulary before them are in no hash")
     if manifest and manifest.unknown:
         notes.append(f"not of this set={some(manifest.unknown)}")
     if facts.store_note:

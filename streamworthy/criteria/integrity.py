@@ -17,7 +17,7 @@ from streamworthy.criteria.tensor_data import (
     tell_torn,
     tell_zero_matrix,
 )
-from streamworthy.units import format_bytes, format_share
+from streamworthy.units import format_bytes, format_counted, format_share
 from streamworthy.verdict import Verdict, Word, unknown, verdict
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def extents(facts: SetExtents, limit: Limit) -> Verdict:  # noqa: ARG001 - every
     if broken:
         return verdict(
             Word.FAIL,
-            measured=f"{len(broken)} of {_count(facts)} shard{'s' if _count(facts) > 1 else ''} cut short",
+            measured=f"{len(broken)} of {format_counted(_count(facts), 'shard')} cut short",
             required="every tensor inside its file",
             value=float(len(broken)),
             unit="count",
@@ -64,7 +64,7 @@ def extents(facts: SetExtents, limit: Limit) -> Verdict:  # noqa: ARG001 - every
     tensors = sum(shard.tensor_count for shard in facts.shards)
     return verdict(
         Word.PASS,
-        measured=f"{tensors} tensors inside {len(facts.shards)} file{'s' if len(facts.shards) > 1 else ''}",
+        measured=f"{format_counted(tensors, 'tensor')} inside {format_counted(len(facts.shards), 'file')}",
         required="every tensor inside its file",
         value=0.0,
         unit="count",
@@ -112,10 +112,10 @@ def tensors(facts: TensorScan, limit: Limit) -> Verdict:  # noqa: ARG001 - every
     if not faults and facts.unread:
         return unknown(f"not looked at: {some(facts.unread)}", "\n".join(_WHEN_UNREAD))
     paths = [str(one.path) for one in facts.broken] + [str(run.path) for run in (*torn, *zero)]
-    count = _counted(facts.tensor_count, "tensor")
+    count = format_counted(facts.tensor_count, "tensor")
     return verdict(
         Word.FAIL if faults else Word.ADVICE if zero else Word.PASS,
-        measured=f"{_counted(len(faults), 'fault')} in {count}, looked at {coverage(facts)}",
+        measured=f"{format_counted(len(faults), 'fault')} in {count}, looked at {coverage(facts)}",
         required="no NaN, no infinity, no range left out",
         value=float(len(faults)),
         unit="count",
@@ -130,7 +130,7 @@ def metadata_leaks(facts: MetadataScan, limit: Limit) -> Verdict:  # noqa: ARG00
     """No key tells who made the file, on which machine, or with which token."""
     return verdict(
         Word.FAIL if facts.leaks else Word.PASS,
-        measured=f"{_counted(len(facts.leaks), 'finding')} in {_counted(facts.key_count, 'key')} with text",
+        measured=f"{format_counted(len(facts.leaks), 'finding')} in {format_counted(facts.key_count, 'key')} with text",
         required="no paths, hosts, tokens, e-mails",
         value=float(len(facts.leaks)),
         unit="count",
@@ -143,7 +143,7 @@ def metadata_leaks(facts: MetadataScan, limit: Limit) -> Verdict:  # noqa: ARG00
 @bounds()
 def hashes(facts: HashFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
     """Every shard has the content that its manifest says, whole or tensor by tensor."""
-    count = _counted(facts.shard_count, "shard")
+    count = format_counted(facts.shard_count, "shard")
     if facts.manifest is None:
         return unknown(
             f"content not verified: no manifest for {count}; wrong bytes of the right size load and run",
@@ -171,7 +171,7 @@ def _content_differs(facts: HashFacts, wrong: Mapping[str, str], missing: tuple[
     differ = (*wrong.values(), *(f"{name} is in the manifest and not there" for name in missing))
     return verdict(
         Word.FAIL,
-        measured=f"{len(differ)} of {_counted(facts.shard_count + len(missing), 'shard')} wrong or missing",
+        measured=f"{len(differ)} of {format_counted(facts.shard_count + len(missing), 'shard')} wrong or missing",
         required=_AS_LISTED,
         value=float(len(differ)),
         unit="count",
@@ -179,7 +179,3 @@ def _content_differs(facts: HashFacts, wrong: Mapping[str, str], missing: tuple[
         fix=(*fetch_again(facts, wrong), *(f"download {name}" for name in missing)),
         evidence=(*(f"wrong={line}" for line in differ), *content_evidence(facts)),
     )
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -11,6 +11,7 @@ from streamworthy.errors import UsageError
 from streamworthy.gguf.hash_cache import default_cache
 from streamworthy.gguf.hashes import make_manifest, make_tensor_manifest
 from streamworthy.gguf.subject import Subject
+from streamworthy.units import format_counted
 from streamworthy.verdict import Word
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
         say(f"{word}  {shard.expected.path.name}  {shard.found.digest}")
     for tensors in facts.tensors:
         word = Word.PASS if tensors.matches and not tensors.unlisted else Word.FAIL
-        say(f"{word}  {tensors.expected.path.name}  {tensors.matching_count} tensors match")
+        say(f"{word}  {tensors.expected.path.name}  {format_counted(tensors.matching_count, 'tensor')} as listed")
         for tensor in tensors.wrong:
             say(f"  {tensor.name}: {tensor.size_bytes} bytes from {tensor.offset_bytes} on: {tensor.found}")
     found = hashes(facts, _NO_BOUNDS)

@@ -178,7 +178,7 @@ def test_tensors_that_match_verify_a_shard():
     """What their hashes do not cover is told."""
     found = hashes(with_tensors(), LIMIT)
     assert (found.word, found.measured) == (Word.PASS, "2 of 2 shards match")
-    assert "tensors=2 match; the keys and the vocabulary before them are in no hash" in found.evidence
+    assert "tensors=2 as listed; the keys and the vocabulary before them are in no hash" in found.evidence
 
 
 def test_damage_is_told_by_tensor_with_its_bytes():
@@ -226,7 +226,7 @@ def test_tensors_in_no_line_leave_it_open():
     found = hashes(with_tensors(unlisted=("blk.1.c",)), LIMIT)
     assert (found.word, found.cause) == (
         Word.ERROR,
-        f"content not verified: 1 of 2 shards: {NAMES[1]}: 1 tensors are not in m.manifest, the first is blk.1.c",
+        f"content not verified: 1 of 2 shards: {NAMES[1]}: 1 tensor not in m.manifest, the first is blk.1.c",
     )
 
 

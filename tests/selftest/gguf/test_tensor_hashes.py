@@ -124,7 +124,7 @@ def test_lines_of_some_tensors_are_not_enough(judge):
     """The rest is not verified."""
     _, found = judge(lines(r"^sha256 .*:(?!blk\.1\.)"))
     assert found.word is Word.ERROR
-    assert "tensors are not in tensors.manifest, the first is blk.1." in found.cause
+    assert "tensors not in tensors.manifest, the first is blk.1." in found.cause
 
 
 def test_a_tensor_that_is_only_in_the_manifest(judge):

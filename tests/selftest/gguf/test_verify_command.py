@@ -106,14 +106,18 @@ def test_damage_is_told_by_tensor(model, verify):
     code, told, _ = verify(model)
     assert (code, told.splitlines()[:3]) == (
         0,
-        [f"pass  {NAMES[0]}  2 tensors match", f"pass  {NAMES[1]}  2 tensors match", "pass: 2 of 2 shards match"],
+        [
+            f"pass  {NAMES[0]}  2 tensors as listed",
+            f"pass  {NAMES[1]}  2 tensors as listed",
+            "pass: 2 of 2 shards match",
+        ],
     )
     raw = bytearray((model / NAMES[1]).read_bytes())
     raw[-1] ^= 1
     (model / NAMES[1]).write_bytes(raw)
     code, told, _ = verify(model)
     assert code == 1
-    assert f"FAIL  {NAMES[1]}  1 tensors match\n  output.weight: 512 bytes from {len(raw) - 512} on: " in told
+    assert f"FAIL  {NAMES[1]}  1 tensor as listed\n  output.weight: 512 bytes from {len(raw) - 512} on: " in told
     assert f"FAIL: {NAMES[1]}: not as in m.manifest: output.weight (bytes {len(raw) - 512} to {len(raw) - 1})" in told
 
 
