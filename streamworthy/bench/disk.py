@@ -29,9 +29,9 @@ from streamworthy.bench.metering import Meter
 from streamworthy.bench.places import SEQUENTIAL_BYTES, stretches
 from streamworthy.bench.random_child import measure_many, random_pieces
 from streamworthy.bench.slabs import SlabTask, measure_slabs
-from streamworthy.engine.conditions import device_temperature
 from streamworthy.facts.disk import DiskState, LatencyReads, SequentialReads, SlabReads, SustainedReads
 from streamworthy.probes.link import probe_link
+from streamworthy.probes.temperature import disks_celsius
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -232,7 +232,7 @@ class Disk:
 
     @property
     def _temperature(self) -> float | None:
-        return device_temperature(self._machine.root, self._meter.devices)
+        return disks_celsius(self._machine.root, self._meter.devices)
 
     @cached_property
     def _state(self) -> DiskState:

@@ -37,9 +37,7 @@ def mmap(series: Series, limit: Limit) -> Verdict:
     bounds_text += [f"at least {format_rate(lowest)}"] if lowest is not None else []
     told = Told(
         required=", ".join(bounds_text),
-        cause="the disk, read through the page cache, is slower than this tier asks",
-        fix=("cat /sys/block/*/queue/read_ahead_kb  # the window a load reads in",),
-        measured=lambda found: f"{format_seconds(found)}, {format_rate(series.file_bytes / found)}",
+        measured=lambda found: f"{format_seconds(found)}, {format_rate(series.workload.file_bytes / found)}",
     )
     return judge_episodes(series, limit, asked, told)
 
@@ -48,7 +46,7 @@ def question(series: Series, limit: Limit) -> Question | None:
     """Ask each episode for a load within the shorter of both bounds' times; None where the tier gives neither."""
     slowest, lowest = limit.values.get("at_most"), limit.values.get("at_least")
     times = [slowest] if slowest is not None else []
-    times += [series.file_bytes / lowest if lowest else inf] if lowest is not None else []
+    times += [series.workload.file_bytes / lowest if lowest else inf] if lowest is not None else []
     return Question(values=seconds, bound=min(times), at_least=False, kind=SECONDS) if times else None
 
 

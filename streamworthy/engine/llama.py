@@ -97,6 +97,10 @@ class Llama:
         """The threads that the engine decodes with."""
         return int(self.api.llama_n_threads(self._context))
 
+    def set_threads(self, count: int) -> None:
+        """Compute prompts and tokens with so many threads from now on."""
+        self.api.llama_set_n_threads(self._context, count, count)
+
     def tokenize(self, text: str) -> list[int]:
         """Turn a text into tokens, with the begin token where the model wants one."""
         raw = text.encode()

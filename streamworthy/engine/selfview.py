@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from streamworthy.probes.sysroot import Sysroot
 
-_MADV_DONTNEED = 4  # asm-generic/mman-common.h
+_MADV_NORMAL, _MADV_RANDOM, _MADV_DONTNEED = 0, 1, 4  # asm-generic/mman-common.h
 # FIRST-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH, proc_pid_maps(5); of all line ends only newline is escaped
 _AREA = re.compile(
     r"^([0-9a-f]{1,16})-([0-9a-f]{1,16}) \S{4} \S+ \S+ ([0-9]{1,20}) +([^\n]+)$", re.MULTILINE | re.ASCII
@@ -89,6 +89,15 @@ def drop_areas(areas: Sequence[tuple[int, int]]) -> None:
                 f"engine: the maps of the shards cannot be dropped: {reason} (locked in memory?)",
                 fix='a tier that locks the weights cannot ask for a cold rate: level = "not_applicable"',
             )
+
+
+def advise_areas(areas: Sequence[tuple[int, int]], *, random: bool) -> None:
+    """Read the pages behind mapped shards one by one, or with the kernel's read-ahead; it is a hint and may do nothing.
+
+    A map's own sequential flag is gone afterwards; the read-ahead window of the file, which llama.cpp doubles, stays.
+    """
+    for first, size in areas:
+        _libc.madvise(ctypes.c_void_p(first), ctypes.c_size_t(size), _MADV_RANDOM if random else _MADV_NORMAL)
 
 
 def lock_region(size: int) -> mmap.mmap:

@@ -65,6 +65,11 @@ class BandwidthFacts:
         return next(each for each in self.sweep if each.threads_count == self.knee_threads_count)
 
     @property
+    def best_bytes_per_second(self) -> float:
+        """The best pass with any number of threads: the roof."""
+        return max(rate for threads in self.sweep for rate in threads.rates_bytes_per_second)
+
+    @property
     def steady_share(self) -> float:
         """Median over best pass at the knee: 1 is a machine that nothing disturbs."""
         return self.at_knee.median_bytes_per_second / max(self.at_knee.rates_bytes_per_second)
