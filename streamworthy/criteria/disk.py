@@ -133,12 +133,12 @@ def sustained(facts: SustainedReads, limit: Limit) -> Verdict:
         limit,
         SHARE,
         samples=rates,
-        cause=f"the disk falls from {format_rate(first)} to {format_rate(last)} within a minute ({heat})",
+        cause=f"the disk falls from {format_rate(first)} to {format_rate(last)} within a minute (temperature {heat})",
         fix=("give the drive a heat sink and air", *_fix(facts.state)),
         evidence=(
             f"first_third={format_rate(first)}",
             f"last_third={format_rate(last)}",
-            f"temperature={heat}",
+            f"heat={heat}",
             *(("places=read again: the shards are smaller than a minute of reads",) if facts.wrapped else ()),
             *_surroundings(facts.state),
         ),
@@ -238,4 +238,4 @@ def _surroundings(state: DiskState) -> tuple[str, ...]:
 
 def _heat(facts: SustainedReads) -> str:
     before, after = facts.celsius_before, facts.celsius_after
-    return "temperature unknown" if before is None or after is None else f"{before:.0f} to {after:.0f} C"
+    return "unknown" if before is None or after is None else f"{before:.0f} to {after:.0f} C"

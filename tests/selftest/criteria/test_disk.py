@@ -116,7 +116,7 @@ def test_the_last_third_is_at_least_a_share_of_the_first(at_least, word):
     """2.4 of 3.0 GB/s are 80 %; the temperature stands beside it."""
     found = disk.sustained(SUSTAINED, limit(at_least=at_least))
     assert (found.word, found.value, len(found.samples)) == (word, pytest.approx(0.8), 60)
-    assert "temperature=40 to 71 C" in found.evidence
+    assert "heat=40 to 71 C" in found.evidence
 
 
 def test_a_minute_that_was_not_asked_does_not_apply():
@@ -128,7 +128,7 @@ def test_a_minute_that_was_not_asked_does_not_apply():
 def test_places_read_twice_and_no_sensor_are_said():
     """What weakens a sustained rate stands in the evidence."""
     found = disk.sustained(replace(SUSTAINED, wrapped=True, celsius_after=None), limit(at_least=0.7))
-    assert "temperature=temperature unknown" in found.evidence
+    assert "heat=unknown" in found.evidence
     assert any(line.startswith("places=read again") for line in found.evidence)
 
 
