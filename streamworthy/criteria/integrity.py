@@ -57,7 +57,7 @@ def extents(facts: SetExtents, limit: Limit) -> Verdict:  # noqa: ARG001 - every
     unread = tuple(_read_fault(shard) for shard in facts.shards if shard.ends.error)
     if broken or unread:
         kinds = [
-            f"{len(lines)} of {_shards(_count(facts))} {said}"
+            f"{len(lines)} of {_counted(_count(facts), 'shard')} {said}"
             for lines, said in ((broken, "cut short"), (unread, "with a read error"))
             if lines
         ]
