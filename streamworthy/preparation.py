@@ -70,7 +70,7 @@ def find_subject(request: Request, *, live: bool, say: Callable[[str], None]) ->
         if not live:
             return None
         model = make_sample(request, say)
-    subject = Subject(model, manifest=request.sha256, rehash=request.rehash, say=say)
+    subject = Subject(model, manifest=request.sha256, depth=request.depth, rehash=request.rehash, say=say)
     _ = subject.listing  # a path that is no model ends the run here; a broken model is for the gates to judge
     return subject
 
@@ -215,7 +215,14 @@ def make_bench(request: Request, tier: Tier, machine: Machine, subject: Subject)
     return Bench(
         machine,
         subject,
-        Disk(machine, subject, threads=threads, budget=BUDGETS[request.depth], disturb=request.disturb),
+        Disk(
+            machine,
+            subject,
+            threads=threads,
+            budget=BUDGETS[request.depth],
+            disturb=request.disturb,
+            scratch=lambda: make_scratch(request.scratch),
+        ),
         threads=threads,
         depth=request.depth,
         available_bytes=_available(machine.memory),

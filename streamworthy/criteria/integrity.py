@@ -5,12 +5,23 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.leaks import how_to_clean, tell_leak
 from streamworthy.criteria.spec import Limit, bounds
+from streamworthy.criteria.tensor_data import (
+    coverage,
+    how_to_mend,
+    is_torn,
+    is_zero_matrix,
+    scan_evidence,
+    tell_broken,
+    tell_torn,
+    tell_zero_matrix,
+)
 from streamworthy.units import format_bytes, format_rate, format_seconds, format_share
 from streamworthy.verdict import Verdict, Word, unknown, verdict
 
 if TYPE_CHECKING:
-    from streamworthy.facts.integrity import HashFacts, ShardHash
+    from streamworthy.facts.integrity import HashFacts, MetadataScan, ShardHash, TensorScan
     from streamworthy.facts.shards import ExtentFacts, SetExtents
 
 # A preallocated download leaves large holes; zeros that `cp --sparse` skipped in a sound file are a row or two.
@@ -117,11 +128,48 @@ def _notes(facts: SetExtents) -> tuple[str, ...]:
 
 
 @bounds()
+def tensors(facts: TensorScan, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
+    """No weight that was looked at is NaN or infinite, and no range of weights was left out."""
+    torn = [run for run in facts.zero_runs if is_torn(run)]
+    zero = [run for run in facts.zero_runs if is_zero_matrix(run)]
+    faults = (*(tell_broken(one) for one in facts.broken), *(tell_torn(run) for run in torn))
+    if not faults and facts.unread:
+        return unknown(f"not looked at: {_some(facts.unread)}", "\n".join(_WHEN_UNREAD))
+    paths = [str(one.path) for one in facts.broken] + [str(run.path) for run in (*torn, *zero)]
+    count = _counted(facts.tensor_count, "tensor")
+    return verdict(
+        Word.FAIL if faults else Word.ADVICE if zero else Word.PASS,
+        measured=f"{_counted(len(faults), 'fault')} in {count}, looked at {coverage(facts)}",
+        required="no NaN, no infinity, no range left out",
+        value=float(len(faults)),
+        unit="count",
+        cause=_some(faults or tuple(tell_zero_matrix(run) for run in zero)),
+        fix=tuple(how_to_mend(paths)) if paths else (),
+        evidence=tuple(scan_evidence(facts)),
+    )
+
+
+@bounds()
+def metadata_leaks(facts: MetadataScan, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
+    """No key tells who made the file, on which machine, or with which token."""
+    return verdict(
+        Word.FAIL if facts.leaks else Word.PASS,
+        measured=f"{_counted(len(facts.leaks), 'finding')} in {_counted(facts.key_count, 'key')} with text",
+        required="no paths, hosts, tokens, e-mails",
+        value=float(len(facts.leaks)),
+        unit="count",
+        cause=_some(tuple(tell_leak(leak) for leak in facts.leaks)),
+        fix=tuple(how_to_clean(facts.leaks)) if facts.leaks else (),
+        evidence=tuple(f"cut={key}: only its beginning was looked at" for key in facts.cut),
+    )
+
+
+@bounds()
 def hashes(facts: HashFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
     """Every shard has the content that its manifest says."""
     if facts.manifest is None:
         return unknown(
-            f"content not verified: no manifest for {_shards(facts.shard_count)};"
+            f"content not verified: no manifest for {_counted(facts.shard_count, 'shard')};"
             " wrong bytes of the right size load and run",
             "\n".join(_HOW_TO_GET_A_MANIFEST),
         )
@@ -131,12 +179,12 @@ def hashes(facts: HashFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - every c
     open_ = (*facts.unread, *(f"{name} is in no manifest" for name in facts.manifest.unlisted))
     if open_:
         return unknown(
-            f"content not verified: {len(open_)} of {_shards(facts.shard_count)}: {_some(open_)}",
+            f"content not verified: {len(open_)} of {_counted(facts.shard_count, 'shard')}: {_some(open_)}",
             "\n".join(_WHEN_UNREAD if facts.unread else _HOW_TO_GET_A_MANIFEST),
         )
     return verdict(
         Word.PASS,
-        measured=f"{len(facts.shards)} of {_shards(facts.shard_count)} match",
+        measured=f"{len(facts.shards)} of {_counted(facts.shard_count, 'shard')} match",
         required=_AS_LISTED,
         value=0.0,
         unit="count",
@@ -152,11 +200,12 @@ def _content_differs(facts: HashFacts, wrong: tuple[ShardHash, ...], missing: tu
     )
     absent = tuple(f"{name} is in the manifest and not there" for name in missing)
     again = tuple(line for shard in wrong for line in _fetch_again(shard))
+    faults = len(wrong) + len(missing)
     return verdict(
         Word.FAIL,
-        measured=f"{len(wrong) + len(missing)} of {_shards(facts.shard_count + len(missing))} wrong or missing",
+        measured=f"{faults} of {_counted(facts.shard_count + len(missing), 'shard')} wrong or missing",
         required=_AS_LISTED,
-        value=float(len(wrong) + len(missing)),
+        value=float(faults),
         unit="count",
         cause=_some(differ + absent),
         fix=again + tuple(f"download {name}" for name in missing),
@@ -187,12 +236,12 @@ def _hash_evidence(facts: HashFacts) -> tuple[str, ...]:
     return (*notes, *(f"unread={line}" for line in facts.unread))
 
 
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def _prefix(digest: str) -> str:
     return f"{digest[:12]}..."
-
-
-def _shards(count: int) -> str:
-    return f"{count} shard{'' if count == 1 else 's'}"
 
 
 def _some(lines: tuple[str, ...]) -> str:

@@ -61,6 +61,16 @@ def failed(failure: EngineFailure) -> Verdict:
     )
 
 
+def unrecorded() -> Verdict:
+    """Give the verdict of a gate whose samples pytest-benchmark would not keep: nothing is measured for it."""
+    return verdict(
+        Word.INCONCLUSIVE,
+        measured="nothing measured",
+        cause="--benchmark-disable: samples are not recorded, and a number without its samples decides nothing",
+        fix=("run again without --benchmark-disable",),
+    )
+
+
 def open_verdict(
     write: Callable[[float], str],
     values: tuple[float, ...],

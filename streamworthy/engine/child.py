@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamworthy.bench.evict import evict
 from streamworthy.engine.llama import Llama, usage
-from streamworthy.engine.selfview import advise_areas, drop_areas, lock_region, parse_status, shard_areas
+from streamworthy.engine.selfview import advise_areas, drop_areas, lock_region, parse_status, random_bytes, shard_areas
 from streamworthy.errors import StreamworthyError
 from streamworthy.facts.plan import EnginePlan
 from streamworthy.probes.sysroot import Sysroot
@@ -104,6 +104,7 @@ class Child:
         status, llama = self._status(), self._engine()
         return {
             "mapped_bytes": sum(size for _, size in shard_areas(self._root, self._shards)),
+            "random_bytes": random_bytes(self._root, self._shards),
             "rss_anon_bytes": status["RssAnon"],
             "rss_file_bytes": status["RssFile"],
             "locked_bytes": status["VmLck"],

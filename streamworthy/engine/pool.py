@@ -159,8 +159,10 @@ class Pool:
         return Mapping(
             engine=max(states, key=lambda state: state.rss_anon_bytes, default=None),
             tensor_bytes=self._task.tensor_bytes,
+            available_bytes=self._task.available_bytes,
             repack_asked=self._task.plan.repack,
             mmap_asked=self._task.plan.mmap,
+            numa_asked=self._task.plan.numa,
             refused=self._refused,
             failure=self.failure,
         )

@@ -68,6 +68,7 @@ class EngineState:
     """What the engine really did with its wishes, read from the child's maps, status and log after its first prompt."""
 
     mapped_bytes: int  # size (not Rss) of the VMAs over the shards
+    random_bytes: int | None  # of these, marked as read at random (VmFlags rr); None: a kernel without smaps
     rss_anon_bytes: int
     rss_file_bytes: int
     locked_bytes: int  # VmLck
@@ -195,7 +196,9 @@ class Mapping:
 
     engine: EngineState | None  # None when the engine gave no state: ``failure`` or ``refused`` says why
     tensor_bytes: int
+    available_bytes: int  # of memory: larger weights are streamed
     repack_asked: bool
     mmap_asked: bool
+    numa_asked: str  # EnginePlan.numa
     refused: str
     failure: EngineFailure | None

@@ -64,3 +64,69 @@ class HashFacts:
     read_bytes: int  # read and hashed in this run
     read_seconds: float
     store_note: str  # why results are not kept; empty when they are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenTensor:
+    """A tensor with floats that are NaN or infinite: scales of its blocks, or its weights themselves."""
+
+    path: Path  # of its shard
+    name: str
+    type_name: str
+    broken_count: int  # blocks
+    looked_count: int  # blocks of it that were looked at
+    first_offset_bytes: int  # of the first broken block, from the start of the file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZeroRun:
+    """A range of a shard in which every byte is zero, and how it lies in rows and matrices.
+
+    Weights that are zero by intent are whole rows; what a download left out begins and ends anywhere.
+    """
+
+    path: Path
+    offset_bytes: int  # from the start of the file
+    size_bytes: int
+    exact: bool  # False: it goes on, and was not followed to its end
+    tensor: str  # the first that it touches
+    inside_row: bool  # one of its ends lies inside a row
+    touched_count: int  # matrices that it touches; norms and biases are not counted
+    whole_count: int  # matrices that it covers from end to end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorScan:
+    """What was found in the tensors' data, and how much of it was looked at."""
+
+    tensor_count: int
+    tensor_bytes: int
+    looked_bytes: int
+    place_count: int | None  # None: everything was looked at
+    stride_bytes: int | None  # a place was looked at in each part of this size; None: all, or stopped by the time
+    least_blocks_count: int | None  # in the tensor that was looked at least; None: everything was looked at
+    broken: tuple[BrokenTensor, ...]
+    zero_runs: tuple[ZeroRun, ...]  # from 64 KiB on
+    unchecked: tuple[str, ...]  # types whose layout is not known
+    unread: tuple[str, ...]  # one line for each shard that could not be looked at
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataLeak:
+    """Something in a key that names a person, a machine or a way in; never as it stands there."""
+
+    file: str  # name of the shard
+    key: str
+    kind: str  # "access token", "home folder", ...
+    shown: str  # masked: "hf_***"
+    secret: bool  # gives access to something
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataScan:
+    """What the texts in a model's keys tell of the one who made the file."""
+
+    key_count: int  # keys with texts that were looked at
+    leaks: tuple[MetadataLeak, ...]
+    cut: tuple[str, ...]  # keys of which only the beginning was looked at

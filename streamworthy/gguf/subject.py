@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from streamworthy.facts.fit import KvFacts, LedgerFacts
     from streamworthy.facts.gguf import HeaderFacts, ModelSizes
-    from streamworthy.facts.integrity import HashFacts
+    from streamworthy.facts.integrity import HashFacts, MetadataScan, TensorScan
     from streamworthy.facts.memory import MemoryFacts
     from streamworthy.facts.plan import EnginePlan
     from streamworthy.facts.shards import SetExtents, ShardFile, ShardListing
@@ -40,15 +40,17 @@ _POINTER_BYTES = 1024  # a Git LFS pointer is smaller, git-lfs spec
 class Subject:
     """A set of shards, found from any of them or from their folder.
 
-    ``manifest`` is the user's file of hashes, ``say`` takes progress lines. Making one touches nothing; each property
+    ``manifest`` is the user's file of hashes, ``depth`` how much of the tensors is looked at, ``say`` takes progress
+    lines. Making one touches nothing; each property
     raises UsageError when the path is no model and ProbeError when its fact cannot be learned.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a user may say of a model
         self,
         path: Path,
         *,
         manifest: Path | None = None,
+        depth: str = "quick",
         rehash: bool = False,
         hash_cache: HashCache | None = None,
         say: Callable[[str], None] | None = None,
@@ -56,6 +58,7 @@ class Subject:
         """Take what is asked about; nothing is read yet."""
         self.path = path
         self._manifest = manifest
+        self._depth = depth
         self._rehash = rehash
         self._hash_cache = hash_cache
         self._say = say
@@ -125,6 +128,41 @@ class Subject:
     def extents(self) -> SetExtents:
         """Whether the shards hold their tensors."""
         return probe_extents(self.present, self.headers)
+
+    @cached_property
+    def tensors(self) -> TensorScan:
+        """What is in the tensors' data, looked at as deeply as was asked. ProbeError when a header cannot be read."""
+        from streamworthy.gguf.tensor_scan import scan_tensors
+
+        say = self._say
+        return scan_tensors(self._all_headers(), depth=self._depth, progress=(lambda at: say(str(at))) if say else None)
+
+    @cached_property
+    def metadata_leaks(self) -> MetadataScan:
+        """What the texts in the keys tell of the one who made the file. ProbeError when a header cannot be read."""
+        from streamworthy.gguf.metadata_scan import scan_metadata
+
+        return scan_metadata(self._all_headers())
+
+    @property
+    def leaking_texts(self) -> dict[str, str]:
+        """What of the keys is not to be written down, and what is written instead."""
+        from streamworthy.gguf.metadata_scan import leaking_texts
+
+        return leaking_texts(self._headers_by_path())
+
+    def _headers_by_path(self) -> dict[Path, HeaderFacts]:
+        pairs = zip(self.present, self.headers, strict=True)
+        return {Path(shard.path): entry.header for shard, entry in pairs if entry.header is not None}
+
+    def _all_headers(self) -> dict[Path, HeaderFacts]:
+        headers = self._headers_by_path()
+        if len(headers) < len(self.present) or not headers:
+            raise ProbeError(
+                f"{self.listing.folder}: a header that cannot be read does not tell what is in the file",
+                fix="see the gate shards.headers",
+            )
+        return headers
 
     @cached_property
     def metadata(self) -> Metadata:

@@ -24,6 +24,7 @@ from streamworthy.probes.memory import probe_memory
 from streamworthy.probes.pressure import probe_pressure
 from streamworthy.probes.process_limits import probe_address_limits, probe_memlock
 from streamworthy.probes.read_ahead import probe_read_ahead
+from streamworthy.probes.settings import probe_settings
 from streamworthy.probes.swap import probe_swap
 from streamworthy.probes.temperature import probe_temperatures
 from streamworthy.probes.volumes import note_model, probe_captured_model, probe_volumes
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.mapping import MappingFacts
     from streamworthy.facts.memory import MemlockFacts, MemoryFacts, SwapFacts
     from streamworthy.facts.plan import EnginePlan
+    from streamworthy.facts.settings import SettingsFacts
     from streamworthy.facts.storage import Allocation, LatencyFacts, VolumesFacts
     from streamworthy.probes.sysroot import Sysroot
 
@@ -194,6 +196,17 @@ class Machine:
     def read_ahead(self) -> ReadAheadFacts:
         """The read-ahead of the devices that hold shards."""
         return probe_read_ahead(self.root, self.volumes)
+
+    @cached_property
+    def settings(self) -> SettingsFacts:
+        """What is judged nowhere and may explain why two runs differ."""
+        if self._mac:
+            raise ProbeError("settings: macOS has none of the kernel files that are recorded")
+        try:
+            chains = [leaf.chain for volume in self.volumes.volumes for leaf in volume.leaves]
+        except ProbeError:
+            chains = []
+        return probe_settings(self.root, chains)
 
     def again(self, name: str) -> Any:  # noqa: ANN401 - any record of facts
         """Probe a fact anew: one that is of this moment only."""

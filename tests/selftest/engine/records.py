@@ -58,6 +58,7 @@ COUNTERS = Counters(
 )
 STATE = EngineState(
     mapped_bytes=200 * MIB,
+    random_bytes=0,
     rss_anon_bytes=60 * MIB,
     rss_file_bytes=190 * MIB,
     locked_bytes=0,
@@ -96,7 +97,16 @@ ANSWERS = Answers(
 )
 FAILURE = EngineFailure(message="engine: crashed with SIGSEGV", fix=("check the hashes",), log=("line a", "line b"))
 COLD = Residency(resident_bytes=0, total_bytes=200 * MIB, method="cachestat")
-MAPPING = Mapping(engine=STATE, tensor_bytes=200 * MIB, repack_asked=False, mmap_asked=True, refused="", failure=None)
+MAPPING = Mapping(
+    engine=STATE,
+    tensor_bytes=200 * MIB,
+    available_bytes=100 * MIB,
+    repack_asked=False,
+    mmap_asked=True,
+    numa_asked="disabled",
+    refused="",
+    failure=None,
+)
 
 
 def make_series(*seconds, **changes):

@@ -12,9 +12,10 @@ from streamworthy.bench.disturbers import device_read_bytes, find_mappers, parse
 from streamworthy.bench.readings import parse_anonymous, parse_disk_stat, parse_paging, parse_stalled
 from streamworthy.engine.death import read_oom_counters
 from streamworthy.engine.log import clean_log, explain_refusal, parse_log
-from streamworthy.engine.selfview import parse_maps, parse_status
+from streamworthy.engine.selfview import parse_maps, parse_random, parse_status
 from streamworthy.errors import StreamworthyError, UsageError
 from streamworthy.gguf.hugging_face import expect_from_metadata
+from streamworthy.gguf.leaks import find_leaks
 from streamworthy.gguf.manifest import find_manifest
 from streamworthy.gguf.names import is_model, parse_leftover, parse_name, piece_of
 from streamworthy.gguf.sha256sum import read_sha256sum
@@ -27,6 +28,7 @@ from streamworthy.probes.link import parse_link
 from streamworthy.probes.machine import Machine
 from streamworthy.probes.meminfo import parse_meminfo
 from streamworthy.probes.mountinfo import mount_of, parse_mountinfo
+from streamworthy.probes.settings import mapping_kind, parse_choice, parse_microcode, telling_parameters
 from streamworthy.probes.swap import parse_swappiness, parse_swaps
 from streamworthy.probes.sysroot import Sysroot, _read_refusals
 from streamworthy.thresholds import load_tier
@@ -128,6 +130,13 @@ def _mounts(text):
     mount_of(parse_mountinfo(text), "/home/user/models/model.gguf")
 
 
+def _settings(text):
+    parse_choice(text)
+    parse_microcode(text)
+    mapping_kind(text)
+    telling_parameters(text)
+
+
 def _log(text):
     clean_log(text)
     parse_log(text)
@@ -143,6 +152,13 @@ def _counters(text):
     parse_stalled(text)
     parse_paging(text)
     parse_anonymous(text)
+
+
+def _leaks(text):
+    for template in (False, True):
+        for leak in find_leaks(text, template=template):
+            assert 0 <= leak.start < leak.end <= len(text)
+            assert leak.shown.isprintable()
 
 
 PARSERS = {
@@ -163,12 +179,15 @@ PARSERS = {
     "status": process_limits.parse_status,
     "engine-status": parse_status,
     "maps": lambda text: parse_maps(text, {12345}, {SHARD}),
+    "smaps": lambda text: parse_random(text, {12345}, {SHARD}),
+    "settings": _settings,
     "swaps": parse_swaps,
     "swappiness": parse_swappiness,
     "cpuinfo": parse_cpuinfo,
     "osrelease": parse_osrelease,
     "names": _names,
     "head": _head,
+    "leaks": _leaks,
     "log": _log,
 }
 FILES = {
