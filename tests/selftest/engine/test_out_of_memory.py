@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.selftest.engine.memory_group import NEEDS_GROUPS, memory_group, run_in_group
+from tests.selftest.truth.groups import NEEDS_GROUPS, memory_group, run_in_group
 from tests.selftest.engine.real_model import copy_real_model
 
 _LIMIT_BYTES = 110 * 2**20  # the parent and the child's imports fit, a copy of the 98 MB of weights does not
