@@ -74,6 +74,7 @@ class Session:
         if task.plan.lock_bytes > 0:
             with suppress(EngineError):  # no number depends on it: VmLck of the state tells, memory.memlock judges
                 self.engine.ask("lock", limit_seconds=_SHORT_SECONDS, size=task.plan.lock_bytes)
+        self.engine.ask("prepare", limit_seconds=task.limit_seconds(0))
         return self._ask(
             "load",
             limit_seconds=task.limit_seconds(task.file_bytes),
