@@ -75,7 +75,7 @@ def test_each_speed_carries_its_samples_and_its_state(live):
 
 
 def test_each_episode_keeps_what_machine_and_engine_did_in_each_phase(live):
-    """In facts.json, so that a cause can be looked for later: counters of as many seconds as the phase, or a few more."""
+    """In facts.json, so that a cause can be looked for later: counters of the seconds of the phase, or a few more."""
     folder, _ = live
     facts = json.loads((folder / "report" / "facts.json").read_text(encoding="utf-8"))
     phases = [phase for episode in facts["performance"]["episodes"] for phase in episode["phases"]]
