@@ -72,3 +72,11 @@ def test_a_model_that_is_refused_leaves_nothing(tmp_path, nothing_left):
     """The engine is gone as well."""
     with pytest.raises(EngineError, match="the model was refused"):
         Session(make_task([Path(__file__)]), lambda: Engine(tmp_path))
+
+
+def test_the_suite_s_own_counting_is_not_the_engine_s_time(model, tmp_path, nothing_left):
+    """It grows with each command, as the engine waits for the next one meanwhile."""
+    with Session(make_task([model]), lambda: Engine(tmp_path)) as session:
+        found = [session.loaded, session.prompt(0, 16), session.decode(4)]
+    waited = [each["counted_seconds"] for each in found]
+    assert 0 < waited[0] < waited[1] < waited[2] < sum(each["counters"].seconds for each in found)
