@@ -218,6 +218,7 @@ def _surroundings(state: DiskState) -> tuple[str, ...]:
     celsius, again, link = state.temperature_celsius, state.reread_ratio, state.link_bytes_per_second
     told = {
         "devices": ", ".join(state.devices) or "unknown",
+        "read": state.scratch,
         "reread": "not measured" if again is None else f"{again:.2f}x",
         "link": "unknown" if link is None else format_rate(link),
         "temperature": "unknown" if celsius is None else f"{celsius:.0f} C",

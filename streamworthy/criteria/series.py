@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.answer import answer_fault
+from streamworthy.criteria.bottleneck import Bottleneck
 from streamworthy.criteria.evidence import evidence
 from streamworthy.verdict import Verdict, Word, not_applicable, verdict
 
@@ -26,15 +28,26 @@ def unsettled(series: Series, write: Callable[[float], str], values: tuple[float
         shown = write(median(values)) if values else "-"
         return not_applicable(series.excluded, measured=shown)
     if series.failure:
-        return failed(series.failure)
+        found = failed(series.failure)
+        return replace(found, evidence=(*found.evidence, *_stopped(series)))
     fault = answer_fault(series.answers)
     if fault:
         reason, fix = f"no speed counts without a sound answer: {fault}", ()
         return open_verdict(write, values, reason, fix, evidence(series, write, values))
     if len(values) < series.wanted_count:
         reason = series.refused or f"{len(values)} samples, {series.wanted_count} wanted"
-        return open_verdict(write, values, reason, series.refused_fix, evidence(series, write, values))
+        return open_verdict(
+            write, values, reason, series.refused_fix, (*evidence(series, write, values), *_stopped(series))
+        )
     return None
+
+
+def _stopped(series: Series) -> tuple[str, ...]:
+    """Name the cause that stood in the way of samples, where it is known."""
+    if series.stopped_by is None:
+        return ()
+    reason = series.failure.message if series.failure else series.refused
+    return (f"bottleneck={Bottleneck(word=series.stopped_by, reason=reason, fix=()).told}",)
 
 
 def failed(failure: EngineFailure) -> Verdict:
@@ -45,6 +58,16 @@ def failed(failure: EngineFailure) -> Verdict:
         cause=failure.message,
         fix=failure.fix,
         evidence=tuple(f"log={line}" for line in failure.log),
+    )
+
+
+def unrecorded() -> Verdict:
+    """Give the verdict of a gate whose samples pytest-benchmark would not keep: nothing is measured for it."""
+    return verdict(
+        Word.INCONCLUSIVE,
+        measured="nothing measured",
+        cause="--benchmark-disable: samples are not recorded, and a number without its samples decides nothing",
+        fix=("run again without --benchmark-disable",),
     )
 
 

@@ -34,6 +34,10 @@ class StateError(EngineError):
     """The page cache could not be brought into the state that a number is for."""
 
 
+class UnfulfilledError(EngineError):
+    """The engine runs, and not as it was asked to."""
+
+
 class Session:
     """A loaded engine, what is known about it, and a sampler beside it. Use as a context manager, or call close."""
 
@@ -155,7 +159,7 @@ class Session:
         state = engine_state(self.engine.ask("state", limit_seconds=_SHORT_SECONDS), log)
         missing = unfulfilled(task.plan, state, log, threads=task.threads, tensor_bytes=task.tensor_bytes)
         if missing:
-            raise EngineError(
+            raise UnfulfilledError(
                 f"engine: asked in vain: {'; '.join(missing)}",
                 fix="use an engine build that knows these settings, or change the tier's [engine] table",
             )

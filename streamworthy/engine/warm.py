@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamworthy.bench.evict import WARM_SHARE, warm
 from streamworthy.bench.residency import residency
+from streamworthy.engine.interventions import Interventions
 from streamworthy.engine.session import Session, StateError, make_phase, prompt_phases, stays_on_disk
 from streamworthy.facts.episode import Episode
 from streamworthy.units import format_bytes, format_share
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from streamworthy.engine.runner import Engine
     from streamworthy.engine.task import EngineTask
     from streamworthy.facts.episode import Disturbers, Residency
+    from streamworthy.facts.intervention import Intervention
 
 PREFIX_TOKENS = 16  # the short prompt before a warm timed decode
 _STEADY_WINDOWS = 3
@@ -72,6 +74,10 @@ class WarmSource:
             disturbers=others.names if others else (),
             hidden=others.hidden if others else "",
         )
+
+    def intervene(self, start: Callable[[], Engine]) -> tuple[Intervention, ...]:
+        """Change one thing at a time while the engine decodes. Raises EngineError."""
+        return Interventions(self.session, start, prefix_tokens=PREFIX_TOKENS, progress=self._progress).run()
 
     def _verify(self) -> Residency | None:
         if not stays_on_disk(self._task):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from streamworthy.facts.cpu_load import CpuLoad
 
+_FOREIGN_RATIO, _FOREIGN_BYTES = 2, 64 * 2**20  # the device read more than this beside the engine: not our number
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counters:
@@ -43,3 +45,9 @@ class Counters:
     clock_share: float | None  # lowest mean clock of the engine's CPUs over what they may reach; None: too short
     throttle_count: int | None  # thermal events, x86 only
     cpu: CpuLoad | None  # who else computed
+
+    @property
+    def others_read(self) -> bool:
+        """Tell whether the model's devices read for others what matters beside the engine's own reads."""
+        seen, own = self.device_bytes, self.engine_bytes
+        return seen is not None and own is not None and seen > _FOREIGN_RATIO * own + _FOREIGN_BYTES

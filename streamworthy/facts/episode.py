@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from streamworthy.facts.cause import Cause
     from streamworthy.facts.counters import Counters
+    from streamworthy.facts.intervention import Intervention
+    from streamworthy.facts.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,7 @@ class EngineState:
     """What the engine really did with its wishes, read from the child's maps, status and log after its first prompt."""
 
     mapped_bytes: int  # size (not Rss) of the VMAs over the shards
+    random_bytes: int | None  # of these, marked as read at random (VmFlags rr); None: a kernel without smaps
     rss_anon_bytes: int
     rss_file_bytes: int
     locked_bytes: int  # VmLck
@@ -176,10 +180,11 @@ class Series:
     wanted_count: int
     depth: str
     gates_count: int  # that share the chance of a false word
-    file_bytes: int
-    ceiling_tokens_per_second: float | None  # the tier's memory bandwidth / bytes per token; None: not given
+    workload: Workload
     excluded: str
     refused: str
+    stopped_by: Cause | None  # what stood in the way of samples; None: nothing did, or the budget
+    interventions: tuple[Intervention, ...]  # made at depth full; else empty
     refused_fix: tuple[str, ...]
     failure: EngineFailure | None
     answers: Answers
@@ -191,7 +196,9 @@ class Mapping:
 
     engine: EngineState | None  # None when the engine gave no state: ``failure`` or ``refused`` says why
     tensor_bytes: int
+    available_bytes: int  # of memory: larger weights are streamed
     repack_asked: bool
     mmap_asked: bool
+    numa_asked: str  # EnginePlan.numa
     refused: str
     failure: EngineFailure | None

@@ -168,6 +168,7 @@ def test_the_engine_table_becomes_the_plan():
         kv_type="f16",
         swa_full=True,
         parallel_slots=1,
+        numa="disabled",
     )
 
 

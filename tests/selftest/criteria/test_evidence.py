@@ -34,7 +34,7 @@ def test_the_evidence_is_whole():
     )
 
     assert evidence(replace(series, samples=(hiding, series.samples[1], noted)), format_seconds, (1.0, 3.0, 2.0)) == (
-        "state=warm, resident",
+        "state=warm, steady",
         "spread=1.0 s to 3.0 s",
         "resident_before=0.0 %",
         "device_bytes=40.0 MiB",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamworthy.criteria import storage
+from streamworthy.probes.allocation import probe_allocation
 from streamworthy.probes.latency import probe_random_read_latency
 from streamworthy.probes.volumes import probe_captured_model, probe_volumes
 from streamworthy.verdict import Word
@@ -72,7 +73,7 @@ def test_a_captured_machine_gets_its_words(name):
             facts, latency, limit("storage.transport", accept=("nvme", "virtual"), random_read_at_most=0.002)
         ),
         storage.mount_options(facts, limit("storage.mount_options", prefer=("noatime", "relatime"))),
-        storage.free_space(facts, limit("storage.free_space", at_least=1.2)),
+        storage.free_space(facts, probe_allocation(root, facts), limit("storage.free_space", at_least=1.2)),
         storage.used_share(facts, limit("storage.used_share", at_most=0.9, advised_at_most=0.8)),
     ]
     assert [verdict.word for verdict in found] == [Word(word) for word in WORDS[name].split()]

@@ -17,8 +17,20 @@ from streamworthy.facts.episode import (
     Sample,
     Series,
 )
+from streamworthy.facts.workload import Workload
 
 MIB = 2**20
+
+WORKLOAD = Workload(
+    file_bytes=200 * MIB,
+    bytes_per_token=20 * MIB,
+    slab_bytes=MIB // 8,
+    threads_count=2,
+    read_ahead=None,
+    fault_bytes_per_second=300e6,
+    memory_bytes_per_second=40.0 * 20 * MIB,
+    measured_memory_bytes_per_second=None,
+)
 
 COUNTERS = Counters(
     seconds=2.01,
@@ -46,6 +58,7 @@ COUNTERS = Counters(
 )
 STATE = EngineState(
     mapped_bytes=200 * MIB,
+    random_bytes=0,
     rss_anon_bytes=60 * MIB,
     rss_file_bytes=190 * MIB,
     locked_bytes=0,
@@ -84,23 +97,33 @@ ANSWERS = Answers(
 )
 FAILURE = EngineFailure(message="engine: crashed with SIGSEGV", fix=("check the hashes",), log=("line a", "line b"))
 COLD = Residency(resident_bytes=0, total_bytes=200 * MIB, method="cachestat")
-MAPPING = Mapping(engine=STATE, tensor_bytes=200 * MIB, repack_asked=False, mmap_asked=True, refused="", failure=None)
+MAPPING = Mapping(
+    engine=STATE,
+    tensor_bytes=200 * MIB,
+    available_bytes=100 * MIB,
+    repack_asked=False,
+    mmap_asked=True,
+    numa_asked="disabled",
+    refused="",
+    failure=None,
+)
 
 
 def make_series(*seconds, **changes):
     """Make a sound series with one sample for each number of seconds, 8 tokens each."""
     series = Series(
         metric="decode.warm_rate",
-        state="warm, resident",
+        state="warm, steady",
         samples=tuple(replace(SAMPLE, seconds=value) for value in seconds),
         wanted_count=5,
         depth="quick",
         gates_count=6,
-        file_bytes=200 * MIB,
-        ceiling_tokens_per_second=40.0,
+        workload=WORKLOAD,
         excluded="",
         refused="",
         refused_fix=(),
+        stopped_by=None,
+        interventions=(),
         failure=None,
         answers=ANSWERS,
     )

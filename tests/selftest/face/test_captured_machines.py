@@ -48,7 +48,8 @@ EXPECTED = {
     "lxc-lxcfs": ("laptop-32g", "PARTIAL", 0, set(), set()),
     "nas-mergerfs": (
         "laptop-32g", "NOT QUALIFIED", 1,
-        {"memory.swap_location", "storage.filesystem", "storage.network", "storage.transport"}, set(),
+        {"memory.swap_location", "storage.filesystem", "storage.mappable", "storage.network", "storage.transport"},
+        set(),
     ),
     "server-arm64-64k-pages": ("fits-in-ram", "PARTIAL", 0, set(), set()),
     "server-bcache": ("laptop-64g", "NOT QUALIFIED", 1, {"storage.rotational", "storage.transport"}, set()),
