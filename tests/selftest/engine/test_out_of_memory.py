@@ -19,6 +19,7 @@ from streamworthy.errors import EngineError
 from tests.selftest.engine.run_pool import PLAN
 with Engine(Path(sys.argv[2])) as engine:
     try:
+        engine.ask('prepare', limit_seconds=100.0)
         engine.ask('load', limit_seconds=100.0, shards=[sys.argv[1]], plan=asdict(replace(PLAN, mmap=False)), threads=1)
     except EngineError as error:
         print(error)
