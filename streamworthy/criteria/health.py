@@ -66,5 +66,5 @@ def _smart_log(name: str) -> str:
 
 def describe_health(log: HealthLog) -> str:
     """Write a drive's health in one phrase."""
-    spare = f"spare {format_share(log.spare_share)}, at least {format_share(log.spare_threshold_share)}"
-    return f"{format_share(log.used_share)} used, {spare}, {log.media_errors_count} media errors"
+    spare = f"spare {format_share(log.spare_share)} (warns below {format_share(log.spare_threshold_share)})"
+    return f"{spare}, {format_share(log.used_share)} used, {log.media_errors_count} media errors"

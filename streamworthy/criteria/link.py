@@ -5,24 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.finding import Finding
-from streamworthy.facts.drives import PcieLink
 from streamworthy.units import format_rate
 from streamworthy.verdict import Word
 
 if TYPE_CHECKING:
-    from streamworthy.facts.drives import DriveLink
+    from streamworthy.facts.drives import DriveLink, PcieLink
 
 
 def judge_link(link: DriveLink) -> Finding:
     """Judge one link: against both its ends when it was read under load, else only where it is at its best."""
-    if link.current is None or link.drive is None:
+    reach = link.reach
+    if link.current is None or link.drive is None or reach is None:
         cause = f"{link.name}: the system does not tell the PCIe link of {link.function}"
         return Finding(word=Word.ERROR, measured=f"{link.name} unknown", cause=cause, fix=(_lspci(link.function),))
-    reach = _lesser(link.drive, link.slot or link.drive)
     measured = f"{link.name} at {describe_link(link.current)}"
-    if _below(link.current, reach):
+    if link.current.below(reach):
         return _low(link, link.current, reach, measured)
-    if _below(link.current, link.drive):
+    if link.current.below(link.drive):
         cause = f"{link.name} could do {describe_link(link.drive)}, its slot carries {describe_link(link.current)}"
         fix = (_lspci(link.function), "# move the drive to a slot of its own generation and width, if there is one")
         return Finding(
@@ -59,16 +58,6 @@ def _retraining(link: DriveLink, current: PcieLink, reach: PcieLink) -> tuple[st
         *(lanes if current.lanes_count < reach.lanes_count else ()),
         *(speed if current.gigatransfers < reach.gigatransfers else ()),
     )
-
-
-def _lesser(one: PcieLink, other: PcieLink) -> PcieLink:
-    return PcieLink(
-        gigatransfers=min(one.gigatransfers, other.gigatransfers), lanes_count=min(one.lanes_count, other.lanes_count)
-    )
-
-
-def _below(link: PcieLink, reach: PcieLink) -> bool:
-    return link.gigatransfers < reach.gigatransfers or link.lanes_count < reach.lanes_count
 
 
 def _lost(current: PcieLink, reach: PcieLink) -> str:

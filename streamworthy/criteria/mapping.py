@@ -52,6 +52,12 @@ def _refused(volume: VolumeMaps, shard: ShardMap, name: str, deadline_seconds: f
     elif error == "ENOMEM":
         fix = ("ulimit -v  # see the gate memory.address_space", "sysctl vm.max_map_count vm.overcommit_memory")
         cause = f"{path} cannot be mapped ({error}): a limit on this process's address space or maps, not {where}"
+    elif error in ("EACCES", "EPERM"):
+        fix = (
+            "sudo ausearch -m avc -ts recent | tail",
+            f"ls -lZ {shlex.quote(path)}; sudo restorecon -v {shlex.quote(path)}",
+        )
+        cause = f"{path} may be opened and not mapped ({error}): a security policy (SELinux, a sandbox) forbids it"
     else:
         fix = moving(path.rpartition("/")[0])
         cause = f"{where} refuses a shared mapping of {path}: {error} ({_DONE[step]})"

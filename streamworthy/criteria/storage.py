@@ -133,7 +133,7 @@ def health(facts: HealthFacts, limit: Limit) -> Verdict:
     used = [drive.log.used_share for drive in facts.drives if drive.log is not None]
     return worst(
         [judge_health(drive, advised) for drive in facts.drives],
-        required=f"no critical warning; at most {SHARE.format(advised)} used advised",
+        required=f"no critical state, at most {SHARE.format(advised)} used",
         value=max(used, default=None),
         unit=SHARE.unit if used else "",
     )

@@ -20,6 +20,10 @@ class PcieLink:
         share = 8 / 10 if self.gigatransfers <= _LAST_8B10B_GIGATRANSFERS else 128 / 130
         return self.gigatransfers * 1e9 * share / 8 * self.lanes_count
 
+    def below(self, other: PcieLink) -> bool:
+        """Tell whether it is slower or narrower than another."""
+        return self.gigatransfers < other.gigatransfers or self.lanes_count < other.lanes_count
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriveLink:
@@ -31,6 +35,16 @@ class DriveLink:
     drive: PcieLink | None  # the most that the drive can; None: likewise
     slot: PcieLink | None  # the most that the port above can; None: no port is seen, as in a virtual machine
     loaded: bool  # ``current`` was read while the drive was read: idle links may be slowed down
+
+    @property
+    def reach(self) -> PcieLink | None:
+        """The most that both ends can, as far as they are known; None: the drive does not tell."""
+        if self.drive is None or self.slot is None:
+            return self.drive
+        return PcieLink(
+            gigatransfers=min(self.drive.gigatransfers, self.slot.gigatransfers),
+            lanes_count=min(self.drive.lanes_count, self.slot.lanes_count),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ import re
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamworthy.facts.drives import DriveLink, LinkFacts, PcieLink
@@ -65,18 +66,18 @@ def _up_to_function(place: str) -> str:
 
 def _probe(root: Sysroot, leaf: BlockLeaf, place: str, shards: Sequence[str]) -> DriveLink:
     function, port = place.rpartition("/")[2], place.rpartition("/")[0]
-    current, drive = _read(root, place, "current"), _read(root, place, "max")
-    slot = _read(root, port, "max") if _FUNCTION.fullmatch(port.rpartition("/")[2]) else None
+    found = DriveLink(
+        name=leaf.name,
+        function=function,
+        current=_read(root, place, "current"),
+        drive=_read(root, place, "max"),
+        slot=_read(root, port, "max") if _FUNCTION.fullmatch(port.rpartition("/")[2]) else None,
+        loaded=False,
+    )
     told = _captured(root, function)
-    loaded = False
-    if told is not None:
-        current, loaded = told, True
-    elif root.live and current and drive and current != drive:
-        current, loaded = _under_load(root, place, shards, current)
-        if loaded:
-            answer = {"function": function, "gigatransfers": current.gigatransfers, "lanes": current.lanes_count}
-            root.note("link", answer)
-    return DriveLink(name=leaf.name, function=function, current=current, drive=drive, slot=slot, loaded=loaded)
+    if told is None and root.live and found.current and found.reach and found.current.below(found.reach):
+        told = _under_load(root, place, shards, found.current)
+    return found if told is None else replace(found, current=told, loaded=True)
 
 
 def _captured(root: Sysroot, function: str) -> PcieLink | None:
@@ -89,8 +90,8 @@ def _captured(root: Sysroot, function: str) -> PcieLink | None:
     return None
 
 
-def _under_load(root: Sysroot, place: str, shards: Sequence[str], idle: PcieLink) -> tuple[PcieLink, bool]:
-    """Give the best that a link was while shards were read, and whether any could be."""
+def _under_load(root: Sysroot, place: str, shards: Sequence[str], idle: PcieLink) -> PcieLink | None:
+    """Give the best that a link was while shards were read, and keep it in a capture; None when none can be read."""
     best = idle
     with _reading(shards) as counted:
         end = time.monotonic() + _LOAD_SECONDS
@@ -99,7 +100,11 @@ def _under_load(root: Sysroot, place: str, shards: Sequence[str], idle: PcieLink
             seen = _read(root, place, "current")
             if counted and seen and seen.bytes_per_second > best.bytes_per_second:
                 best = seen
-    return best, bool(counted)
+    if not counted:
+        return None
+    function = place.rpartition("/")[2]
+    root.note("link", {"function": function, "gigatransfers": best.gigatransfers, "lanes": best.lanes_count})
+    return best
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def test_a_healthy_drive_passes():
     """With what it says."""
     found = judge()
     assert (found.word, found.value) == (Word.PASS, 0.0)
-    assert found.measured == "nvme0n1: 0.0 % used, spare 100.0 %, at least 10.0 %, 0 media errors"
+    assert found.measured == "nvme0n1: spare 100.0 % (warns below 10.0 %), 0.0 % used, 0 media errors"
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,7 @@ def test_disks_without_a_link_do_not_apply_and_unknown_ones_are_unknown():
     ("name", "word"),
     [
         ("laptop-nvme", Word.PASS),
+        ("laptop-narrow-link", Word.FAIL),
         ("server-md-raid", Word.PASS),
         ("board-aarch64", Word.ADVICE),
         ("vm-virtio", Word.NOT_APPLICABLE),

@@ -35,6 +35,8 @@ WORDS = {  # filesystem, network, rotational, transport, mount_options, free_spa
     "desktop-stacked-mounts": SOUND,
     "docker-model-in-image": "error error error error pass pass pass",
     "kubernetes-parent-limit": SOUND,
+    "laptop-narrow-link": SOUND,
+    "laptop-worn-drive": SOUND,
     "laptop-asahi": "advice pass pass pass pass pass pass",
     "laptop-btrfs-compressed": "FAIL pass pass pass pass pass pass",
     "laptop-fedora-btrfs-zram": "advice pass pass pass pass pass pass",

@@ -42,6 +42,8 @@ EXPECTED = {
         {"storage.filesystem", "storage.network", "storage.rotational", "storage.transport"},
     ),
     "kubernetes-parent-limit": ("laptop-64g", "NOT QUALIFIED", 1, {"memory.available", "memory.limit"}, set()),
+    "laptop-narrow-link": ("laptop-32g", "NOT QUALIFIED", 1, {"storage.link"}, set()),
+    "laptop-worn-drive": ("laptop-32g", "NOT QUALIFIED", 1, {"storage.health"}, set()),
     "laptop-asahi": ("laptop-32g", "PARTIAL", 0, set(), set()),
     "laptop-btrfs-compressed": ("laptop-32g", "NOT QUALIFIED", 1, {"storage.filesystem"}, set()),
     "laptop-fedora-btrfs-zram": ("laptop-32g", "PARTIAL", 0, set(), set()),

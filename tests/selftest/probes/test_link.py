@@ -70,7 +70,7 @@ def test_without_every_link_there_is_no_limit(tmp_path, leaves):
     assert probe_link(machine(tmp_path), leaves) is None
 
 
-GEN1, GEN3, GEN4 = (PcieLink(gigatransfers=speed, lanes_count=4) for speed in (2.5, 8.0, 16.0))
+GEN3, GEN4 = (PcieLink(gigatransfers=speed, lanes_count=4) for speed in (8.0, 16.0))
 LINK = DriveLink(name="nvme0n1", function="0000:02:00.0", current=GEN3, drive=GEN4, slot=GEN4, loaded=False)
 ANSWER = '[[link]]\nfunction = "0000:02:00.0"\ngigatransfers = 16\nlanes = 4\n'
 
@@ -186,3 +186,11 @@ def test_without_anything_to_read_the_link_stays_idle(tmp_path, shards):
     root, noted = live(tmp_path / "root")
     (found,) = probe_links(root, facts(replace(VOLUME, shards=shards))).links
     assert (found, noted) == (LINK, [])
+
+
+def test_a_link_at_its_slot_s_best_needs_no_load(tmp_path, shard):
+    """A new drive in an older machine is not read for it."""
+    root, noted = live(tmp_path / "root")
+    root.path(f"{PORT}/max_link_speed").write_text("8.0 GT/s PCIe\n")
+    (found,) = probe_links(root, facts(replace(VOLUME, shards=(str(shard),)))).links
+    assert (found, noted) == (replace(LINK, slot=GEN3), [])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from streamworthy.probes import mapping
 from streamworthy.probes.mapping import probe_mapping
 from streamworthy.probes.sysroot import Sysroot
 from tests.selftest.criteria.volumes import VOLUME, facts
-from tests.selftest.probes.mounts import filesystem, mounted, need_root
+from tests.selftest.filesystems.mounts import filesystem, mounted, need_root, run
 from tests.selftest.probes.trees import tree
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="asks this kernel; O_DIRECT and SIGBUS are Linux's")
@@ -125,8 +124,7 @@ def test_a_process_that_serves_files_and_hangs_is_given_up(tmp_path):
 
 def pids_of(point):
     """Find the driver of a FUSE mount by its command line."""
-    found = subprocess.run(["pgrep", "-f", f"bindfs.*{point}"], capture_output=True, text=True, check=True)
-    return [int(pid) for pid in found.stdout.split()]
+    return [int(pid) for pid in run("pgrep", "-f", f"bindfs.*{point}").split()]
 
 
 @pytest.mark.root
