@@ -126,6 +126,7 @@ def _mapping_evidence(mapping: Mapping, engine: EngineState) -> tuple[str, ...]:
         f"repack={format_bytes(engine.repack_bytes)}",
         f"locked={format_bytes(engine.locked_bytes)}",
         f"flash_attention={engine.flash_attention or 'not told'}",
+        *((f"read_ahead_hint={engine.hint_refused}",) if engine.hint_refused else ()),
     )
 
 
