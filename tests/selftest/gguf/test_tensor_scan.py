@@ -206,7 +206,7 @@ def test_a_shard_that_is_gone(model):
 def test_a_broken_header_leaves_it_open(tmp_path):
     """Where tensors lie is not known then."""
     (tmp_path / "m.gguf").write_bytes(b"GGUF")
-    with pytest.raises(ProbeError, match="does not tell what is in the file"):
+    with pytest.raises(ProbeError, match="cannot be read, so what is in the file is not known"):
         _ = Subject(tmp_path / "m.gguf").tensors
 
 
