@@ -84,7 +84,15 @@ class Qualification:
     def performance(self) -> Pool | None:
         """Give the pool of timed episodes, made at the first call; None where no engine can run."""
         if self.pool is None and self.machine and self.machine.root.live and self.tier and self.subject:
-            self.pool = make_pool(self.request, self.tier, self.machine, self.subject, asked=self.asked, say=self.say)
+            self.pool = make_pool(
+                self.request,
+                self.tier,
+                self.machine,
+                self.subject,
+                asked=self.asked,
+                say=self.say,
+                memory_roof=lambda: self.bench.memory_roof if self.bench else None,
+            )
         return self.pool
 
     def measurements(self) -> Bench | None:
@@ -210,6 +218,8 @@ class Qualification:
         """End the engine and say the closing word; an interrupted run decides nothing."""
         if self.pool is not None:
             self.pool.close()
+        if self.bench is not None:
+            self.bench.disk.close()
         words = [outcome.verdict.word for outcome in self.outcomes.values()]
         self.closing = Closing.UNDECIDED if interrupted else close(words, complete=self.complete)
         tier = self.tier.name if self.tier else None
@@ -235,4 +245,6 @@ class Qualification:
         if self.bench is not None:
             sources |= {"disk": self.bench.disk, "bench": self.bench}
         learned_facts = {name: learned(source) for name, source in sources.items() if source is not None}
+        if self.pool is not None:
+            learned_facts["performance"]["episodes"] = self.pool.episodes
         return {"run": properties, **learned_facts, "outcomes": self.outcomes}

@@ -28,6 +28,17 @@ if TYPE_CHECKING:
 
 # A preallocated download leaves large holes; zeros that `cp --sparse` skipped in a sound file are a row or two.
 _HOLE_SHARE = 0.01
+# Sizes at which something else than a broken download cuts a file, often without an error.
+_CUTTERS = {
+    2**32 - 1: ": exactly the largest file of FAT32, on which it is or was; exFAT, ext4 and xfs hold larger ones",
+    2**31 - 1: ": exactly what a program with 32-bit file offsets can write; fetch or copy it with another one",
+}
+_FINISH = "finish or repeat the download of these shards, then compare: sha256sum -c MANIFEST"
+_LEAVE_DRIVE = (
+    "sudo dmesg | tail    # shows read errors of the drive",
+    "sudo smartctl -a /dev/DRIVE    # its own word on its health",
+    "download these shards again, to another drive",
+)
 _AS_LISTED = "every shard as the manifest says"
 _WHEN_UNREAD = (
     "wait until no download writes to these files any more, then run again",
@@ -45,15 +56,21 @@ _HOW_TO_GET_A_MANIFEST = (
 def extents(facts: SetExtents, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
     """Every tensor lies inside its file, and the file was written there."""
     broken = tuple(_fault(shard) for shard in facts.shards if _fault(shard)) + facts.cut
-    if broken:
+    unread = tuple(_read_fault(shard) for shard in facts.shards if shard.ends.error)
+    if broken or unread:
+        kinds = [
+            f"{len(lines)} of {format_counted(_count(facts), 'shard')} {said}"
+            for lines, said in ((broken, "cut short"), (unread, "with a read error"))
+            if lines
+        ]
         return verdict(
             Word.FAIL,
-            measured=f"{len(broken)} of {format_counted(_count(facts), 'shard')} cut short",
+            measured="; ".join(kinds),
             required="every tensor inside its file",
-            value=float(len(broken)),
+            value=float(len(broken) + len(unread)),
             unit="count",
-            cause="; ".join(broken),
-            fix=("finish or repeat the download of these shards, then compare: sha256sum -c MANIFEST",),
+            cause="; ".join(broken + unread),
+            fix=(*((_FINISH,) if broken else ()), *(_LEAVE_DRIVE if unread else ())),
             evidence=_notes(facts),
         )
     if facts.unread:
@@ -82,7 +99,7 @@ def _fault(shard: ExtentFacts) -> str:
             f"{shard.name} has {format_bytes(shard.have_bytes)} of {format_bytes(shard.need_bytes)}"
             f" ({format_share(shard.have_bytes / shard.need_bytes)},"
             f" {format_counted(shard.need_bytes - shard.have_bytes, 'byte')} missing;"
-            f" first tensor outside: {shard.first_outside})"
+            f" first tensor outside: {shard.first_outside}){_CUTTERS.get(shard.have_bytes, '')}"
         )
     if shard.hole_bytes >= _HOLE_SHARE * shard.need_bytes and shard.hole_bytes:
         return (
@@ -90,6 +107,13 @@ def _fault(shard: ExtentFacts) -> str:
             f" {shard.first_hole_bytes}: a download that allocates first and was interrupted?"
         )
     return ""
+
+
+def _read_fault(shard: ExtentFacts) -> str:
+    return (
+        f"{shard.name} cannot be read at byte {shard.ends.failed_byte}, the end of a stretch on its disk:"
+        f" {shard.ends.error}, a read error of the drive or of what lies below it"
+    )
 
 
 def _notes(facts: SetExtents) -> tuple[str, ...]:
@@ -101,7 +125,9 @@ def _notes(facts: SetExtents) -> tuple[str, ...]:
             notes.append(f"trailing={shard.name}: {shard.trailing_bytes} bytes behind its tensors belong to no tensor")
         if 0 < shard.hole_bytes < _HOLE_SHARE * shard.need_bytes:
             notes.append(f"holes={shard.name}: {shard.hole_bytes} bytes read as zeros")
-    return tuple(notes)
+    tried = sum(shard.ends.read_count for shard in facts.shards)
+    every = sum(shard.ends.extents_count for shard in facts.shards)
+    return (*notes, *((f"ends_read={tried} of {every} extents",) if every else ()))
 
 
 @bounds()

@@ -7,10 +7,12 @@ import re
 import tomllib
 from pathlib import Path
 
-from streamworthy.bench.disturbers import device_read_bytes, find_mappers, process_read_bytes
+from streamworthy.bench.cpu_load import parse_cpu_line, parse_process_stat
+from streamworthy.bench.disturbers import device_read_bytes, find_mappers, parse_read_bytes, process_read_bytes
+from streamworthy.bench.readings import parse_anonymous, parse_disk_stat, parse_paging, parse_stalled
 from streamworthy.engine.death import read_oom_counters
 from streamworthy.engine.log import clean_log, explain_refusal, parse_log
-from streamworthy.engine.selfview import parse_maps, parse_status
+from streamworthy.engine.selfview import parse_maps, parse_random, parse_status
 from streamworthy.errors import StreamworthyError, UsageError
 from streamworthy.gguf.hugging_face import expect_from_metadata
 from streamworthy.gguf.leaks import find_leaks
@@ -21,9 +23,11 @@ from streamworthy.probes import process_limits
 from streamworthy.probes.cgroup import parse_amount, parse_cpu_max, parse_memberships, parse_stat
 from streamworthy.probes.cpu import parse_cpuinfo
 from streamworthy.probes.kernel import parse_osrelease
+from streamworthy.probes.link import parse_link
 from streamworthy.probes.machine import Machine
 from streamworthy.probes.meminfo import parse_meminfo
 from streamworthy.probes.mountinfo import mount_of, parse_mountinfo
+from streamworthy.probes.settings import mapping_kind, parse_choice, parse_microcode, telling_parameters
 from streamworthy.probes.swap import parse_swappiness, parse_swaps
 from streamworthy.probes.sysroot import Sysroot, _read_refusals
 from streamworthy.thresholds import load_tier
@@ -33,7 +37,19 @@ from tests.selftest.gguf.test_kv_cache import PLAN
 ROOT = Path(__file__).parents[3]
 MACHINES = ROOT / "fixtures" / "machines"
 SHARD = "model-00001-of-00002.gguf"
-FACTS = ("cpu", "memory", "swap", "memlock", "kernel", "host", "volumes", "latency")
+FACTS = (
+    "cpu",
+    "memory",
+    "swap",
+    "memlock",
+    "kernel",
+    "host",
+    "volumes",
+    "latency",
+    "mapping",
+    "address_space",
+    "links",
+)
 TODAY = dt.date(2026, 1, 1)
 EXPECTED = (StreamworthyError,)
 
@@ -112,10 +128,28 @@ def _mounts(text):
     mount_of(parse_mountinfo(text), "/home/user/models/model.gguf")
 
 
+def _settings(text):
+    parse_choice(text)
+    parse_microcode(text)
+    mapping_kind(text)
+    telling_parameters(text)
+
+
 def _log(text):
     clean_log(text)
     parse_log(text)
     explain_refusal(text)
+
+
+def _link(text):
+    speed, _, width = text.partition("\n")
+    parse_link(speed, width)
+
+
+def _counters(text):
+    parse_stalled(text)
+    parse_paging(text)
+    parse_anonymous(text)
 
 
 def _leaks(text):
@@ -126,6 +160,12 @@ def _leaks(text):
 
 
 PARSERS = {
+    "link": _link,
+    "counters": _counters,
+    "disk-stat": parse_disk_stat,
+    "process-io": lambda text: parse_read_bytes(text, where="io"),
+    "process-stat": parse_process_stat,
+    "cpu-times": parse_cpu_line,
     "mountinfo": _mounts,
     "meminfo": parse_meminfo,
     "cgroup": parse_memberships,
@@ -133,10 +173,12 @@ PARSERS = {
     "stat": lambda text: parse_stat(text, where="memory.stat"),
     "cpu-max": lambda text: parse_cpu_max(text, where="cpu.max"),
     "cpu-list": lambda text: process_limits.parse_cpu_list(text, where="online"),
-    "limits": process_limits.parse_locked_memory,
+    "limits": lambda text: process_limits.parse_limit(text, process_limits.LOCKED),
     "status": process_limits.parse_status,
     "engine-status": parse_status,
     "maps": lambda text: parse_maps(text, {12345}, {SHARD}),
+    "smaps": lambda text: parse_random(text, {12345}, {SHARD}),
+    "settings": _settings,
     "swaps": parse_swaps,
     "swappiness": parse_swappiness,
     "cpuinfo": parse_cpuinfo,
