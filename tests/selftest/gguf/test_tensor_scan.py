@@ -15,6 +15,7 @@ from streamworthy.errors import ProbeError
 from streamworthy.facts.integrity import BrokenTensor, ZeroRun
 from streamworthy.gguf.subject import Subject
 from streamworthy.gguf.tensor_scan import scan_tensors
+from tests.selftest.face.running import qualify
 from tests.selftest.gguf.large import SHAPES, make_large
 
 DEPTHS = ("quick", "standard", "full")
@@ -243,3 +244,31 @@ def test_ctrl_c_ends_a_whole_look(model):
         _, told = child.communicate(timeout=30)
     assert child.returncode == -signal.SIGINT
     assert "KeyboardInterrupt" in told
+
+
+@pytest.mark.parametrize(
+    ("depth", "damage", "word", "told"),
+    [
+        ("full", lambda model: None, "pass", "all 14.9 MiB"),
+        ("quick", lambda model: None, "pass", "6.0 % of 14.9 MiB"),
+        ("full", lambda model: model.poison(QUERY, 77), "FAIL", f"{QUERY} (Q4_K): 1 of 8192 blocks looked at"),
+        ("full", lambda model: model.zero(*_whole(model, OUTPUT)), "advice", f"{OUTPUT} is zero as a whole"),
+        ("full", lambda model: model.put(4, b"\0"), "error", "cannot be read, so what is in the file is not known"),
+    ],
+)
+def test_the_front_door_tells(model, tmp_path, depth, damage, word, told):
+    """Each word, with what was found, as a user sees it."""
+    damage(model)
+    model.write()
+    run = qualify(
+        tmp_path, "--model", model.path, "--tier", "fits-in-ram", "--depth", depth, "-k", "integrity and tensors"
+    )
+    case = run.cases["integrity.tensors"]
+    assert case.status == word, run.screen
+    assert told in run.screen.replace("\n", " ")
+    assert ("thresholds/fits-in-ram.toml [integrity.tensors]" in case.text) == (word in ("FAIL", "error"))
+
+
+def _whole(model, name):
+    place = model.place(name)
+    return place.start, place.stop
