@@ -13,14 +13,14 @@ from streamworthy.errors import ProbeError, UsageError
 from streamworthy.facts.integrity import ExpectedHash, ExpectedTensors, Manifest
 from streamworthy.gguf.gguf_hash import ALGORITHMS, split_manifest
 from streamworthy.gguf.hugging_face import expect_from_cache, expect_from_metadata
-from streamworthy.gguf.sha256sum import parse_sha256sum, read_text
+from streamworthy.gguf.sha256sum import SumLine, parse_sha256sum, read_text
+from streamworthy.gguf.strangers import parse_pointer, read_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from streamworthy.gguf.gguf_hash import TensorLine
-    from streamworthy.gguf.sha256sum import SumLine
 
 _SUMS_NAME = re.compile(r"(?:.*\.sha256(?:sum)?|(?:.*[-_.])?sha256sums?(?:\.txt)?)", re.IGNORECASE)
 _TENSORS_NAME = re.compile(r".*\.manifest", re.IGNORECASE)  # as gguf-hash's README names them; others do too
@@ -71,14 +71,45 @@ def _unlisted(shards: tuple[Path, ...], found: Iterable[Path], tensors: Iterable
 
 
 def _read_explicit(shards: tuple[Path, ...], explicit: Path) -> Manifest:
+    if explicit.is_dir():
+        return _from_pointers(shards, explicit)
     try:
         return _match(shards, _read(explicit))
     except ProbeError as error:
         raise UsageError(error.message, fix=error.fix) from error
 
 
+def _from_pointers(shards: tuple[Path, ...], folder: Path) -> Manifest:
+    """Read a folder of Git LFS pointers, as a clone without the content has them under the files' names."""
+    expected = {}
+    for shard in shards:
+        path = folder / shard.name
+        pointer = read_pointer(path) if path.is_file() else None
+        if pointer is not None:
+            source = f"the Git LFS pointer {path}"
+            expected[shard] = ExpectedHash(
+                path=shard, algorithm="sha256", digest=pointer.sha256, source=source, download=()
+            )
+    if not expected:
+        raise UsageError(
+            f"{folder}: found no Git LFS pointer under a shard's name, expected a manifest or a folder of pointers",
+            fix="GIT_LFS_SKIP_SMUDGE=1 git clone https://huggingface.co/OWNER/REPOSITORY    # the pointers alone",
+        )
+    return Manifest(
+        sources=(f"Git LFS pointers in {folder}",),
+        expected=tuple(expected.values()),
+        tensors=(),
+        unlisted=_unlisted(shards, expected, ()),
+        missing=(),
+        unknown=(),
+    )
+
+
 def _read(path: Path) -> _File:
     text = read_text(path)
+    pointer = parse_pointer(text.encode("utf-8", "surrogateescape"))
+    if pointer is not None:
+        return _File(path, (SumLine(number=2, digest=pointer.sha256, name=""),), ())
     tensors, rest = split_manifest(text)
     if tensors and not any(line.strip() and not line.lstrip().startswith("#") for line in rest.split("\n")):
         return _File(path, (), tensors)
@@ -194,7 +225,7 @@ def _line_of(shard: Path, file: Path, lines: tuple[SumLine, ...]) -> SumLine | N
     named = [line for line in lines if _base_name(line, {shard.name}) == shard.name]
     if not named:
         bare = [line for line in lines if not line.name]
-        own = file.name.casefold().startswith(f"{shard.name.casefold()}.sha256")
+        own = f"{file.name.casefold()}.".startswith(f"{shard.name.casefold()}.")
         return bare[0] if own and bare else None
     if len({line.digest for line in named}) == 1:
         return named[0]

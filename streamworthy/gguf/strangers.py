@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +18,7 @@ class LfsPointer:
     size_bytes: int
 
 
+POINTER_BYTES = 1024  # a pointer is smaller, git-lfs spec
 _POINTER = re.compile(rb"version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\nsize ([0-9]{1,18})\n?")
 _ARCHIVES = {
     b"PK\x03\x04": "a zip archive or a PyTorch checkpoint",
@@ -30,6 +35,13 @@ def parse_pointer(head: bytes) -> LfsPointer | None:
     """Read a Git LFS pointer from a file's first bytes; None when it is none."""
     match = _POINTER.match(head)
     return None if match is None else LfsPointer(sha256=match[1].decode(), size_bytes=int(match[2]))
+
+
+def read_pointer(path: Path) -> LfsPointer | None:
+    """Read a file that may be a pointer; None when it is none. OSError when it cannot be read."""
+    with path.open("rb") as file:
+        head = file.read(POINTER_BYTES + 1)
+    return parse_pointer(head) if len(head) <= POINTER_BYTES else None
 
 
 def recognise(head: bytes, name: str) -> tuple[str, tuple[str, ...]]:
