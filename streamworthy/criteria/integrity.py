@@ -56,8 +56,9 @@ def extents(facts: SetExtents, limit: Limit) -> Verdict:  # noqa: ARG001 - every
     broken = tuple(_fault(shard) for shard in facts.shards if _fault(shard)) + facts.cut
     unread = tuple(_read_fault(shard) for shard in facts.shards if shard.ends.error)
     if broken or unread:
+        of = f"of {_count(facts)} shard{'' if _count(facts) == 1 else 's'}"
         kinds = [
-            f"{len(lines)} of {_shards(_count(facts))} {said}"
+            f"{len(lines)} {of} {said}"
             for lines, said in ((broken, "cut short"), (unread, "with a read error"))
             if lines
         ]
