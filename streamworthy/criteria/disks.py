@@ -13,7 +13,7 @@ from streamworthy.verdict import Word
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from streamworthy.facts.storage import BlockLeaf, Volume, VolumeLatency
+    from streamworthy.facts.storage import BlockLeaf, Mount, Volume, VolumeLatency
 
 VIRTUAL = frozenset(("virtio", "vmware", "hyperv", "xen", "emulated"))
 _MEASURED = VIRTUAL | {"raid"}  # whose medium only a measurement can tell
@@ -96,7 +96,8 @@ def judge_transport(
         cause = f"how the disks are attached is not known: {volume.leaves_unknown}"
         fix = ("run on the host itself, or mount a folder of the host that lies on one disk",)
         return [Finding(word=Word.ERROR, measured=f"unknown at {volume.mount.mount_point}", cause=cause, fix=fix)]
-    words = (volume.mount.network, "network") if volume.mount.network else ("memory",)
+    ground = _ground(volume)
+    words = (ground.network, "network") if ground.network else ("memory",)
     if any(word in accept for word in words):
         return [Finding(word=Word.PASS, measured=_where(volume), cause="", fix=())]
     cause = f"{_where(volume)} is no drive of this machine"
@@ -137,4 +138,12 @@ def describe(leaf: BlockLeaf) -> str:
 
 
 def _where(volume: Volume) -> str:
-    return f"{volume.mount.network or volume.mount.fstype} at {volume.mount.mount_point}"
+    ground = _ground(volume)
+    beneath = "" if ground is volume.mount else f", beneath {volume.mount.mount_point}"
+    return f"{ground.network or ground.fstype} at {ground.mount_point}{beneath}"
+
+
+def _ground(volume: Volume) -> Mount:
+    """Give the mount that keeps the bytes where no disk is below: the remote one if there is one, else the lowest."""
+    mounts = (volume.mount, *volume.beneath)
+    return next((mount for mount in mounts if mount.network), mounts[-1])

@@ -72,6 +72,7 @@ _NO_NUMA = (
     'set numa = "disabled" in the tier\'s [engine] table; start a server without --numa',
     "numactl --interleave=all COMMAND  # spreads buffers over the nodes and leaves read-ahead as it is",
 )
+_DIRECT_IO = ("start the engine without direct I/O (--no-direct-io, or --load-mode mmap), or take a newer build",)
 _NO_COPY = ("set mmap = true and repack = false in the tier's [engine] table, use an engine that obeys",)
 
 
@@ -108,7 +109,7 @@ def _judge_mapping(mapping: Mapping, engine: EngineState, limit: Limit) -> Verdi
         unit=SHARE.unit,
         samples=(share,),
         cause=_copy_cause(engine, mapped=mapped, lean=lean) if copied else _page_cause(mapping) if page_by_page else "",
-        fix=_NO_COPY if copied else _NO_NUMA if page_by_page else (),
+        fix=_copy_fix(engine) if copied else _NO_NUMA if page_by_page else (),
         evidence=_mapping_evidence(mapping, engine),
     )
 
@@ -128,12 +129,16 @@ def _mapping_evidence(mapping: Mapping, engine: EngineState) -> tuple[str, ...]:
     )
 
 
+def _copy_fix(engine: EngineState) -> tuple[str, ...]:
+    return _DIRECT_IO if engine.unmapped.startswith("direct I/O") else _NO_COPY
+
+
 def _copy_cause(engine: EngineState, *, mapped: bool, lean: bool) -> str:
     if engine.repack_bytes and not lean:
         return f"the engine repacked {format_bytes(engine.repack_bytes)} of weights into anonymous memory"
     if not mapped:
-        mode = engine.load_mode or "unknown"
-        return f"the weights are not mapped from the files (load mode {mode}): they have to fit in memory"
+        why = engine.unmapped or f"load mode {engine.load_mode or 'unknown'}"
+        return f"the weights are not mapped from the files ({why}): they have to fit in memory"
     return "more anonymous memory than KV cache, buffers and engine need: weights are copied"
 
 

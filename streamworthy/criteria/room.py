@@ -12,7 +12,7 @@ from streamworthy.units import format_bytes, format_ratio, format_share
 from streamworthy.verdict import Word
 
 if TYPE_CHECKING:
-    from streamworthy.facts.storage import Allocation, Volume, VolumesFacts
+    from streamworthy.facts.storage import Allocation, Mount, Volume, VolumesFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +21,9 @@ class Room:
 
     mount_point: str
     share_bytes: int  # of the set, placed or still to come
+    missing_bytes: int  # of them still to come
+    writable: bool  # False: what is missing would be put into a read-only mount
+    sealed: bool  # the filesystem itself is read-only, at each of its mounts
     room_bytes: int | None  # available plus what is placed; None: statvfs gave no answer
     reserve_bytes: int  # free, and not for everyone
 
@@ -36,24 +39,40 @@ def rooms_of(facts: VolumesFacts) -> list[Room]:
     for volume in facts.volumes:
         groups.setdefault(volume.mount.major_minor, []).append(volume)
     return [
-        _room(volumes, facts.missing_bytes if any(each.mount.mount_point == facts.home for each in volumes) else 0)
+        _room(
+            volumes,
+            facts.home,
+            facts.missing_bytes if any(each.mount.mount_point == facts.home for each in volumes) else 0,
+        )
         for volumes in groups.values()
     ]
 
 
-def _room(volumes: list[Volume], missing_bytes: int) -> Room:
-    space = volumes[0].space
+def _room(volumes: list[Volume], home: str, missing_bytes: int) -> Room:
+    space, mounts = volumes[0].space, [volume.mount for volume in volumes]
     placed = sum(volume.allocated_bytes for volume in volumes)
     return Room(
         mount_point=volumes[0].mount.mount_point,
         share_bytes=sum(volume.shard_bytes for volume in volumes) + missing_bytes,
+        missing_bytes=missing_bytes,
+        writable=not any("ro" in mount.options or is_sealed(mount) for mount in mounts if mount.mount_point == home),
+        sealed=all(is_sealed(mount) for mount in mounts),
         room_bytes=space.available_bytes + placed if space is not None and space.total_bytes else None,
         reserve_bytes=space.free_bytes - space.available_bytes if space is not None else 0,
     )
 
 
+def is_sealed(mount: Mount) -> bool:
+    """Tell whether nothing can be written to a filesystem, through whichever mount: an image, or ext4 with ro."""
+    return "ro" in mount.super_options
+
+
 def judge_room(room: Room, at_least: float) -> Finding:
     """Judge one filesystem's room against a multiple of the set's share on it."""
+    if room.missing_bytes and not room.writable:
+        return _closed(room)
+    if room.sealed and room.share_bytes:
+        return _nothing_to_come(room.mount_point, "and holds its part of the set whole")
     if room.ratio is None:
         empty = f"the set has no bytes at {room.mount_point}"
         cause = f"statvfs of {room.mount_point} gives no size" if room.room_bytes is None else empty
@@ -92,6 +111,24 @@ def judge_allocation(asked: Allocation) -> list[Finding]:
     return [Finding(word=Word.FAIL, measured=measured, cause=cause, fix=fix)]
 
 
+def _closed(room: Room) -> Finding:
+    point, missing = room.mount_point, format_bytes(room.missing_bytes)
+    return Finding(
+        word=Word.FAIL,
+        measured=f"read-only at {point}, {missing} missing",
+        cause=f"{point} is mounted read-only: the {missing} that are missing cannot be put there",
+        fix=(
+            f"sudo mount -o remount,rw {shlex.quote(point)}",
+            "# squashfs and erofs cannot be: move the shards to a disk, or make the image anew with all of them",
+        ),
+    )
+
+
+def _nothing_to_come(point: str, and_so: str) -> Finding:
+    cause = f"{point} is a read-only filesystem {and_so}: nothing is written there"
+    return Finding(word=Word.NOT_APPLICABLE, measured=f"read-only at {point}", cause=cause, fix=())
+
+
 def used_share_of(volume: Volume) -> float | None:
     """Give the used share as df does: root's reserve is neither used nor available. None: statvfs gave no answer."""
     if volume.space is None:
@@ -104,6 +141,8 @@ def used_share_of(volume: Volume) -> float | None:
 def judge_used(volume: Volume, at_most: float, advised_at_most: float) -> Finding:
     """Judge how full one filesystem is."""
     point, share = volume.mount.mount_point, used_share_of(volume)
+    if is_sealed(volume.mount):
+        return _nothing_to_come(point, "and fills no further")
     if share is None:
         cause = f"statvfs of {point} gives no size"
         return Finding(word=Word.ERROR, measured=f"unknown at {point}", cause=cause, fix=(_df(point),))

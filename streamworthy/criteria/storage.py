@@ -14,7 +14,7 @@ from streamworthy.criteria.link import judge_link
 from streamworthy.criteria.mapping import judge_mapping, mapping_evidence
 from streamworthy.criteria.quiet import judge_activity, judge_temperature
 from streamworthy.criteria.read_ahead import advised_fix, describe_read_ahead
-from streamworthy.criteria.room import judge_allocation, judge_room, judge_used, rooms_of, used_share_of
+from streamworthy.criteria.room import is_sealed, judge_allocation, judge_room, judge_used, rooms_of, used_share_of
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
 from streamworthy.units import BYTES_PER_SECOND, KELVIN, RATIO, SECONDS, SHARE, WORDS, format_bytes, format_seconds
 from streamworthy.verdict import Verdict, Word, not_applicable, unknown
@@ -171,7 +171,7 @@ def free_space(facts: VolumesFacts, asked: Allocation, limit: Limit) -> Verdict:
             "place the first shard, or give --sha256 MANIFEST",
         )
     rooms = rooms_of(facts)
-    ratios = [room.ratio for room in rooms if room.ratio is not None]
+    ratios = [room.ratio for room in rooms if room.ratio is not None and not room.sealed]
     return worst(
         [*judge_allocation(asked), *(judge_room(room, limit.values["at_least"]) for room in rooms)],
         required=format_required(RATIO, limit),
@@ -186,7 +186,8 @@ def used_share(facts: VolumesFacts, limit: Limit) -> Verdict:
     """Judge how full each filesystem is, counted as df counts: used / (used + available to everyone)."""
     at_most = limit.values["at_most"]
     advised = limit.values.get("advised_at_most", at_most)
-    shares = [share for share in (used_share_of(volume) for volume in facts.volumes) if share is not None]
+    filling = [volume for volume in facts.volumes if not is_sealed(volume.mount)]
+    shares = [share for share in map(used_share_of, filling) if share is not None]
     wanted = format_required(SHARE, limit) + (f", {SHARE.format(advised)} advised" if advised < at_most else "")
     return worst(
         [judge_used(volume, at_most, advised) for volume in facts.volumes],
@@ -205,6 +206,8 @@ def quiet(facts: ActivityFacts, limit: Limit) -> Verdict:
 @bounds(below_warning_at_least=required(KELVIN))
 def temperature(facts: TemperatureFacts, limit: Limit) -> Verdict:
     """Judge each drive against the temperature at which it slows down, by its own word."""
+    if not facts.drives:
+        return not_applicable("no drive of this machine lies below the shards")
     return worst(
         [judge_temperature(drive, limit) for drive in facts.drives],
         required=f"{KELVIN.format(limit.values['below_warning_at_least'])} below where the drive slows down",
@@ -235,6 +238,8 @@ def read_ahead(facts: ReadAheadFacts, slabs: SlabReads, limit: Limit) -> Verdict
 
 
 def _cost(slabs: SlabReads) -> str:
+    if slabs.state.doubts:
+        return f"what it costs was not measured: {slabs.state.doubts[0]}"
     rates = [size.mapped for size in slabs.sizes if size.mapped is not None]
     ratios = [rate.amplification_ratio for rate in rates if rate.amplification_ratio is not None]
     if not ratios:

@@ -43,7 +43,7 @@ def tell_broken(tensor: BrokenTensor) -> str:
 def tell_torn(run: ZeroRun) -> str:
     """Say where zeros stand in the place of weights."""
     size = f"{'' if run.exact else 'more than '}{format_bytes(run.size_bytes)}"
-    place = f"in {run.tensor}" if run.touched_count < 2 else f"over {run.touched_count} tensors from {run.tensor} on"  # noqa: PLR2004 - one or several
+    place = f"in {run.tensor}" if run.touched_count < 2 else f"over {run.touched_count} matrices from {run.tensor} on"  # noqa: PLR2004 - one or several
     return f"{run.path.name}: {size} of zeros {place}, from byte {run.offset_bytes}: allocated and never downloaded?"
 
 

@@ -18,11 +18,23 @@ class ExpectedHash:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedTensors:
+    """What a manifest of llama.cpp's gguf-hash says of one shard's tensors."""
+
+    path: Path
+    algorithm: str  # "sha256", "sha1" or "xxh64"
+    digests: tuple[tuple[str, str], ...]  # by the tensor's name; empty when only all of them together are told
+    whole: str  # of all tensors one after the other; empty when it is not told
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """What one or several manifests say of a set of shards."""
 
     sources: tuple[str, ...]
     expected: tuple[ExpectedHash, ...]  # in the order of the shards
+    tensors: tuple[ExpectedTensors, ...]  # in the order of the shards
     unlisted: tuple[str, ...]  # shards that no manifest names
     missing: tuple[str, ...]  # shards of this set that a manifest names and that are not there
     unknown: tuple[str, ...]  # other names in a manifest
@@ -51,6 +63,36 @@ class ShardHash:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrongTensor:
+    """A tensor whose data are not what the manifest says."""
+
+    name: str
+    offset_bytes: int  # from the start of the file
+    size_bytes: int
+    expected: str
+    found: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorHashes:
+    """One shard's tensors: expected and found."""
+
+    expected: ExpectedTensors
+    matching_count: int
+    wrong: tuple[WrongTensor, ...]
+    missing: tuple[str, ...]  # in the manifest and not in the shard
+    unlisted: tuple[str, ...]  # in the shard, and in no line
+    whole_differs: bool  # all together are not what the manifest says
+    hashed_at: str
+    stored: bool
+
+    @property
+    def matches(self) -> bool:
+        """Tell whether nothing differs from the manifest."""
+        return not (self.wrong or self.missing or self.whole_differs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HashFacts:
     """The content of a set of shards against its manifest.
 
@@ -60,6 +102,8 @@ class HashFacts:
     manifest: Manifest | None
     shard_count: int
     shards: tuple[ShardHash, ...]  # those that a manifest names and that could be read
+    tensors: tuple[TensorHashes, ...]  # of shards of which only the tensors' hashes are told, or whose own hash differs
+    unchecked: tuple[str, ...]  # one line for each shard whose hashes cannot be computed here
     unread: tuple[str, ...]  # one line for each shard that failed while it was read
     read_bytes: int  # read and hashed in this run
     read_seconds: float

@@ -6,16 +6,19 @@ import hashlib
 import os
 import time
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from streamworthy.errors import ProbeError
 from streamworthy.facts.integrity import FileHash, HashFacts, Manifest, ShardHash
+from streamworthy.gguf.gguf_hash import format_gguf_hash
 from streamworthy.gguf.hash_cache import identify
 from streamworthy.gguf.hash_reading import reading
+from streamworthy.gguf.reader import read_header, scan_header
 from streamworthy.gguf.sha256sum import format_sha256sum
+from streamworthy.gguf.tensor_hashes import PREFIX, TensorsHash, can_hash, compare, in_table_order, named_digests
 from streamworthy.gguf.whole_files import Job, read_whole
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from threading import Event
 
+    from streamworthy.facts.gguf import HeaderFacts
+    from streamworthy.facts.integrity import ExpectedTensors, TensorHashes
     from streamworthy.gguf.hash_cache import HashCache
     from streamworthy.gguf.whole_files import Progress
 
@@ -38,10 +43,11 @@ class Hashed:
 
 
 class _Job(Job):
-    """One file to be hashed, and what its result is bound to."""
+    """One file to be hashed, and what its result is bound to; ``header`` where its tensors are hashed one by one."""
 
-    def __init__(self, path: Path, algorithm: str) -> None:
+    def __init__(self, path: Path, algorithm: str, header: HeaderFacts | None = None) -> None:
         self.algorithm = algorithm
+        self.header = header
         self.identity = _identify(path, algorithm)
         super().__init__(path, int(self.identity["size_bytes"]))
 
@@ -56,25 +62,56 @@ def verify(
 ) -> HashFacts:
     """Hash the shards that the manifest names and hold them against it.
 
+    Tensors are hashed one by one where only their hashes are told, and where a shard differs, to find the damage in it.
     Results that stand in ``cache`` are taken from there unless ``rehash``. ``progress`` is called every 2 to 30 s.
     Without a manifest nothing is read. ProbeError, before anything is hashed, when a shard cannot be opened.
     """
     expected = manifest.expected if manifest else ()
     algorithms = {entry.path: entry.algorithm for entry in expected}
     hashed = hash_files(algorithms, cache=cache, rehash=rehash, progress=progress)
+    shards = tuple(
+        ShardHash(expected=entry, found=hashed.found[entry.path]) for entry in expected if entry.path in hashed.found
+    )
+    settled = {shard.expected.path for shard in shards if shard.matches}
+    wanted = [one for one in manifest.tensors if one.path not in settled] if manifest else []
+    known = [one for one in wanted if can_hash(one.algorithm)]
+    tensors, parts = _verify_tensors(known, cache=cache, rehash=rehash, progress=progress)
     return HashFacts(
         manifest=manifest,
         shard_count=len(paths),
-        shards=tuple(
-            ShardHash(expected=entry, found=hashed.found[entry.path])
-            for entry in expected
-            if entry.path in hashed.found
+        shards=shards,
+        tensors=tensors,
+        unchecked=tuple(
+            f"{one.path.name}: {one.algorithm} hashes need a package" for one in wanted if one not in known
         ),
-        unread=hashed.failures,
-        read_bytes=hashed.read_bytes,
-        read_seconds=hashed.seconds,
+        unread=(*hashed.failures, *parts.failures),
+        read_bytes=hashed.read_bytes + parts.read_bytes,
+        read_seconds=hashed.seconds + parts.seconds,
         store_note=cache.note if cache else "hash results are not kept",
     )
+
+
+def _verify_tensors(
+    expected: Sequence[ExpectedTensors],
+    *,
+    cache: HashCache | None,
+    rehash: bool,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[tuple[TensorHashes, ...], Hashed]:
+    headers = {one.path: scan_header(one.path)[0] for one in expected}
+    jobs = [
+        _Job(one.path, PREFIX + one.algorithm, header) for one in expected if (header := headers[one.path]) is not None
+    ]
+    hashed = _hash_jobs(jobs, cache=cache, rehash=rehash, progress=progress)
+    broken = [
+        f"{one.path.name}: its header does not tell where tensors lie" for one in expected if not headers[one.path]
+    ]
+    found = tuple(
+        compare(one, header, hashed.found[one.path])
+        for one in expected
+        if (header := headers[one.path]) is not None and one.path in hashed.found
+    )
+    return found, replace(hashed, failures=(*hashed.failures, *broken))
 
 
 def make_manifest(
@@ -91,6 +128,26 @@ def make_manifest(
     return format_sha256sum({path.name: hashed.found[path].digest for path in paths})
 
 
+def make_tensor_manifest(
+    paths: Sequence[Path],
+    *,
+    cache: HashCache | None,
+    rehash: bool,
+    progress: Callable[[Progress], None] | None,
+) -> str:
+    """Give the manifest of these files' tensors in the format of gguf-hash. ProbeError when one fails."""
+    headers = {path: read_header(path) for path in paths}
+    jobs = [_Job(path, f"{PREFIX}sha256", header) for path, header in headers.items()]
+    hashed = _hash_jobs(jobs, cache=cache, rehash=rehash, progress=progress)
+    if hashed.failures:
+        raise ProbeError("; ".join(hashed.failures))
+    texts = []
+    for path, header in headers.items():
+        digests, whole = named_digests(header, hashed.found[path].digest)
+        texts.append(format_gguf_hash("sha256", path.name, in_table_order(header, digests), whole))
+    return "".join(texts)
+
+
 def hash_files(
     algorithms: Mapping[Path, str],
     *,
@@ -100,6 +157,12 @@ def hash_files(
 ) -> Hashed:
     """Hash files, each by its algorithm. A file that fails while it is read does not stop the others."""
     jobs = [_Job(path, algorithm) for path, algorithm in algorithms.items()]
+    return _hash_jobs(jobs, cache=cache, rehash=rehash, progress=progress)
+
+
+def _hash_jobs(
+    jobs: Sequence[_Job], *, cache: HashCache | None, rehash: bool, progress: Callable[[Progress], None] | None
+) -> Hashed:
     stored = {job.path: result for job in jobs if cache and not rehash and (result := cache.load(job.identity))}
     unread = [job for job in jobs if job.path not in stored]
     begin = time.monotonic()
@@ -122,10 +185,7 @@ def _identify(path: Path, algorithm: str) -> dict[str, str | int]:
 
 
 def _hash_file(cache: HashCache | None, job: _Job, stop: Event, *, ahead: bool) -> FileHash:
-    if job.algorithm == "git-sha1":
-        digest = hashlib.sha1(b"blob %d\0" % job.size_bytes, usedforsecurity=False)
-    else:
-        digest = hashlib.sha256()
+    digest = _begin(job)
     with reading(job.path, ahead=ahead) as pieces:
         for piece in pieces:
             if stop.is_set():
@@ -137,3 +197,11 @@ def _hash_file(cache: HashCache | None, job: _Job, stop: Event, *, ahead: bool) 
     if cache:
         cache.store(job.identity, found)
     return found
+
+
+def _begin(job: _Job) -> TensorsHash | hashlib._Hash:
+    if job.header is not None:
+        return TensorsHash(job.algorithm.removeprefix(PREFIX), job.header)
+    if job.algorithm == "git-sha1":
+        return hashlib.sha1(b"blob %d\0" % job.size_bytes, usedforsecurity=False)
+    return hashlib.sha256()

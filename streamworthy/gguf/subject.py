@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamworthy.bench.as_found import as_found
 from streamworthy.errors import ProbeError
 from streamworthy.facts.gguf import ShardHeader
 from streamworthy.facts.shards import OpenFiles, SetTotal
@@ -118,9 +119,10 @@ class Subject:
     def headers(self) -> tuple[ShardHeader, ...]:
         """The header of each shard that is there, or what is wrong with it. ProbeError for one that cannot be read."""
         found = []
-        for shard in self.present:
-            header, faults = scan_header(Path(shard.path))
-            found.append(ShardHeader(number=shard.number, name=shard.name, header=header, faults=faults))
+        with as_found(self.paths):
+            for shard in self.present:
+                header, faults = scan_header(Path(shard.path))
+                found.append(ShardHeader(number=shard.number, name=shard.name, header=header, faults=faults))
         whole = len(found) == max(self.listing.count, 1)
         return check_model(found) if whole and self.listing.form in ("set", "plain") else tuple(found)
 
@@ -142,14 +144,18 @@ class Subject:
         """What the texts in the keys tell of the one who made the file. ProbeError when a header cannot be read."""
         from streamworthy.gguf.metadata_scan import scan_metadata
 
-        return scan_metadata(self._all_headers())
+        headers = self._all_headers()
+        with as_found(self.paths):
+            return scan_metadata(headers)
 
     @property
     def leaking_texts(self) -> dict[str, str]:
         """What of the keys is not to be written down, and what is written instead."""
         from streamworthy.gguf.metadata_scan import leaking_texts
 
-        return leaking_texts(self._headers_by_path())
+        headers = self._headers_by_path()
+        with as_found(self.paths):
+            return leaking_texts(headers)
 
     def _headers_by_path(self) -> dict[Path, HeaderFacts]:
         pairs = zip(self.present, self.headers, strict=True)
@@ -207,11 +213,12 @@ class Subject:
     def identity(self) -> str:
         """A short id of the set: names left out, header bytes and sizes in. A copy has the same, another quant not."""
         digest = hashlib.sha256()
-        for shard, entry in zip(self.present, self.headers, strict=True):
-            length = entry.header.header_bytes if entry.header else _POINTER_BYTES
-            with Path(shard.path).open("rb") as file:
-                digest.update(b"%d %d %d\n" % (shard.number, self.listing.count, shard.size_bytes))
-                digest.update(file.read(length))
+        with as_found(self.paths):
+            for shard, entry in zip(self.present, self.headers, strict=True):
+                length = entry.header.header_bytes if entry.header else _POINTER_BYTES
+                with Path(shard.path).open("rb") as file:
+                    digest.update(b"%d %d %d\n" % (shard.number, self.listing.count, shard.size_bytes))
+                    digest.update(file.read(length))
         return digest.hexdigest()[:16]
 
     def kv(self, plan: EnginePlan) -> KvFacts:
@@ -246,8 +253,12 @@ class Subject:
 
 def _add_up(listing: ShardListing, present: tuple[ShardFile, ...], headers: tuple[ShardHeader, ...]) -> SetTotal:
     """Add up what each shard needs by its header or its Git LFS pointer; take a missing one to be as the largest."""
-    known, guessed = [], len(listing.missing) + len(listing.shards) - len(present)
+    empty = sum(not shard.size_bytes for shard in present)
+    absent = len(listing.missing) + len(listing.shards) - len(present) + empty
+    known, guessed = [], absent
     for shard, entry in zip(present, headers, strict=True):
+        if not shard.size_bytes:
+            continue
         if entry.header is not None:
             known.append(max(shard.size_bytes, entry.header.need_bytes))
             continue
@@ -257,7 +268,6 @@ def _add_up(listing: ShardListing, present: tuple[ShardFile, ...], headers: tupl
     largest = max(known, default=0)
     if not headers:
         raise ProbeError(f"{listing.folder}: no shard is there to learn the size of the set from")
-    absent = len(listing.missing) + len(listing.shards) - len(present)
     return SetTotal(
         present_bytes=sum(shard.size_bytes for shard in present),
         whole_bytes=sum(known) + absent * largest,

@@ -19,6 +19,7 @@ from streamworthy.gguf.hash_reading import reading
 from streamworthy.gguf.range_reading import RangeReader
 from streamworthy.gguf.scales import checked_type, find_broken
 from streamworthy.gguf.tensor_sample import plan_places
+from streamworthy.gguf.tensor_stream import TensorCutter
 from streamworthy.gguf.whole_files import Job, read_whole
 from streamworthy.gguf.zero_runs import PageRuns, follow_runs
 
@@ -157,14 +158,14 @@ def _read_shard(job: _ShardJob, stop: Event, *, ahead: bool) -> _Shard:
     import numpy as np
 
     shard = job.shard
-    runs, stream = PageRuns(), _Stream(shard)
+    runs, cutter, blocks = PageRuns(), TensorCutter(shard.header), _Blocks(shard)
     with reading(job.path, ahead=ahead) as pieces:
         for piece in pieces:
             if stop.is_set():
                 raise CancelledError
-            raw = np.frombuffer(piece, np.uint8)
-            runs.feed(job.done_bytes, raw)
-            stream.feed(job.done_bytes, raw)
+            runs.feed(job.done_bytes, np.frombuffer(piece, np.uint8))
+            for tensor, offset, part in cutter.cut(piece):
+                blocks.add(tensor, offset, np.frombuffer(part, np.uint8))
             job.done_bytes += len(piece)
     if job.done_bytes < shard.header.file_bytes:
         raise ProbeError("became shorter while it was read", fix="wait until the download is complete")
@@ -173,35 +174,26 @@ def _read_shard(job: _ShardJob, stop: Event, *, ahead: bool) -> _Shard:
     return shard
 
 
-class _Stream:
-    """Cuts a file's pieces into the blocks of its tensors."""
+class _Blocks:
+    """Puts the parts of a tensor together to whole blocks, and looks at them."""
 
     def __init__(self, shard: _Shard) -> None:
         self.shard = shard
-        self.waiting = sorted(_known(shard.header), key=lambda one: one[0].offset_bytes)
+        self.tensor = ""
         self.carried: NDArray[np.uint8] | None = None  # the beginning of a block whose end is in the next piece
 
-    def feed(self, offset: int, raw: NDArray[np.uint8]) -> None:
-        """Take the next piece of the file."""
-        while self.waiting:
-            tensor, kind = self.waiting[0]
-            start = self.shard.header.data_start_bytes + tensor.offset_bytes
-            stop = start + tensor.size_bytes
-            part = raw[max(0, start - offset) : max(0, stop - offset)]
-            if len(part):
-                self._add(tensor, kind, max(offset, start), part)
-            if stop > offset + len(raw):
-                return
-            self.waiting.pop(0)
-            self.carried = None
-
-    def _add(self, tensor: TensorFacts, kind: TensorType, offset: int, part: NDArray[np.uint8]) -> None:
+    def add(self, tensor: TensorFacts, offset: int, part: NDArray[np.uint8]) -> None:
+        """Take the next part."""
         import numpy as np
 
-        if self.carried is not None:
+        kind = checked_type(tensor.type_name)
+        if kind is None:
+            return
+        if self.carried is not None and tensor.name == self.tensor:
             offset -= len(self.carried)
             part = np.concatenate((self.carried, part))
         whole = len(part) // kind.block_bytes * kind.block_bytes
+        self.tensor = tensor.name
         self.carried = part[whole:].copy() if whole < len(part) else None  # the piece is reused
         self.shard.found(tensor).add(kind, offset, part[:whole])
         self.shard.looked_bytes += whole

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from streamworthy.errors import ParseError, ProbeError
 from streamworthy.facts.storage import BlockLeaf
-from streamworthy.probes.mountinfo import probe_mount_of, probe_mounts
+from streamworthy.probes.mountinfo import has_no_disk, probe_mount_of, probe_mounts
 from streamworthy.probes.transport import flags_are_evidence, probe_transport
 
 if TYPE_CHECKING:
@@ -27,11 +27,18 @@ def leaves_of(root: Sysroot, major_minor: str) -> tuple[BlockLeaf, ...]:
 
     ProbeError when sysfs does not know the number or a loop device's file cannot be followed to a disk.
     """
-    return follow(root, major_minor)[0]
+    leaves, beneath = follow(root, major_minor)
+    if not leaves:
+        places = ", ".join(f"{mount.fstype} at {mount.mount_point}" for mount in beneath)
+        raise ProbeError(f"device {major_minor}: its file lies on {places}: no disk of this machine")
+    return leaves
 
 
 def follow(root: Sysroot, major_minor: str) -> tuple[tuple[BlockLeaf, ...], tuple[Mount, ...]]:
-    """Find the leaves as :func:`leaves_of` does, and the mounts that loop devices' files lie on."""
+    """Find the leaves as :func:`leaves_of` does, and the mounts that loop devices' files lie on.
+
+    A file in memory, on a network or behind FUSE has no leaf: its mount says so.
+    """
     beneath: list[Mount] = []
     found = _descend(root, _folder_of(root, major_minor), (), beneath)
     return tuple({leaf.major_minor: leaf for leaf in reversed(found)}.values())[::-1], tuple(beneath)
@@ -101,6 +108,8 @@ def _behind_loop(
 ) -> list[BlockLeaf]:
     mount = probe_mount_of(root, probe_mounts(root), backing.removesuffix(" (deleted)"))
     beneath.append(mount)
+    if has_no_disk(mount):
+        return []
     device = device_of_mount(root, mount)
     if device is None:
         raise ProbeError(f"{name}: its file {backing} lies on {mount.fstype} at {mount.mount_point}: no block device")

@@ -53,6 +53,14 @@ _REMOTE = frozenset(
 )
 
 
+MEMORY_FILESYSTEMS = frozenset(("tmpfs", "ramfs", "hugetlbfs"))
+
+
+def has_no_disk(mount: Mount) -> bool:
+    """Tell whether no disk of this machine lies below a mount: it is memory, remote or relayed."""
+    return mount.network is not None or mount.fstype in MEMORY_FILESYSTEMS
+
+
 def probe_mounts(root: Sysroot) -> tuple[Mount, ...]:
     """Read all mounts in the kernel's order."""
     return parse_mountinfo(root.read_text(MOUNTINFO))

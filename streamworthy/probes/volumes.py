@@ -14,7 +14,7 @@ from streamworthy.facts.storage import Placement, Space, Volume, VolumesFacts
 from streamworthy.probes.block import device_of_mount, device_of_name, follow
 from streamworthy.probes.captured import table, tables, take, take_list
 from streamworthy.probes.extents import probe_encoded
-from streamworthy.probes.mountinfo import probe_mount_of, probe_mounts
+from streamworthy.probes.mountinfo import has_no_disk, probe_mount_of, probe_mounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     Statvfs = Callable[[str], os.statvfs_result]
     Ground = tuple[tuple[BlockLeaf, ...], tuple[Mount, ...]]
 
-MEMORY_FILESYSTEMS = frozenset(("tmpfs", "ramfs", "hugetlbfs"))
 _COMPRESSING_FILESYSTEMS = frozenset(("btrfs", "f2fs"))
 
 
@@ -128,7 +127,7 @@ def _encoded(root: Sysroot, mount: Mount, paths: tuple[str, ...]) -> tuple[str, 
 
 def _ground(root: Sysroot, mounts: tuple[Mount, ...], mount: Mount, paths: tuple[str, ...]) -> Ground:
     """Go down from a mount to its disks; both parts are empty where there is no disk to find."""
-    if mount.network or mount.fstype in MEMORY_FILESYSTEMS:
+    if has_no_disk(mount):
         return (), ()
     if mount.fstype == "overlay":
         layers = _layers(root, mounts, mount, paths)

@@ -46,7 +46,7 @@ def finish_junit(path: Path, properties: Mapping[str, str], hidden: Mapping[str,
 
 def _escaped(hidden: Mapping[str, str]) -> dict[str, str]:
     """Write names as they stand in XML, in texts and in attributes."""
-    quotes = ({}, {'"': "&quot;"})
+    quotes: tuple[dict[str, str], ...] = ({}, {'"': "&quot;"})
     return {escape(name, more): escape(stand_in, more) for name, stand_in in hidden.items() for more in quotes}
 
 

@@ -159,6 +159,12 @@ def test_what_a_drive_does_not_tell(changes, word):
     assert storage.temperature(TemperatureFacts(drives=(replace(DRIVE, **changes),)), COOL).word is word
 
 
+def test_without_a_drive_there_is_no_temperature():
+    """The reason is not that no model is there."""
+    found = storage.temperature(TemperatureFacts(drives=()), COOL)
+    assert (found.word, found.cause) == (Word.NOT_APPLICABLE, "no drive of this machine lies below the shards")
+
+
 def test_of_several_drives_the_worst_decides_and_all_are_named():
     """A hot one beside a cool one."""
     drives = (DRIVE, replace(DRIVE, name="nvme1n1", celsius=80.0))

@@ -68,6 +68,14 @@ def test_the_setting_is_judged_also_when_nothing_was_measured():
     assert "not measured" in found.cause
 
 
+def test_a_cost_that_no_disk_had_is_not_told():
+    """Where memory or a process answered, "0.00 bytes for each byte" would be a boast."""
+    doubted = replace(SLABS, state=replace(SLABS.state, doubts=("the devices below gave 0 B of 9 B",)))
+    found = read_ahead(LARGE, doubted, limit(at_most=1 / 16))
+    assert found.word is Word.FAIL
+    assert "what it costs was not measured: the devices below gave 0 B" in found.cause
+
+
 def test_the_largest_setting_decides():
     """Of several devices the one that fetches most."""
     both = ReadAheadFacts(devices=(*READ_AHEAD.devices, *LARGE.devices))

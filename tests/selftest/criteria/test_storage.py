@@ -93,6 +93,38 @@ def test_unknown_room_is_an_error(broken):
     assert (found.word, found.value, found.cause != "") == (Word.ERROR, None, True)
 
 
+SEALED = on("squashfs", options=("ro",), super_options=("ro", "errors=continue"))
+FULL = replace(VOLUME.space, free_bytes=0, available_bytes=0)
+
+
+def test_a_whole_set_in_a_read_only_filesystem_needs_no_room():
+    """An image is always full, and nothing is written there; another volume is judged all the same."""
+    image = replace(SEALED, space=FULL)
+    alone = storage.free_space(facts(image), FREE)
+    assert (alone.word, alone.value, alone.measured) == (Word.NOT_APPLICABLE, None, "read-only at /data")
+    other = replace(on("xfs", mount_point="/big", major_minor="8:16"), space=FULL)
+    both = storage.free_space(facts(image, other, total=1000), FREE)
+    assert (both.word, both.value) == (Word.FAIL, 504 / 500)
+
+
+@pytest.mark.parametrize("volume", [SEALED, on("ext4", options=("ro",))], ids=["image", "read-only bind mount"])
+def test_missing_shards_cannot_go_to_a_read_only_mount(volume):
+    """However much room there is; the bytes are named."""
+    found = storage.free_space(facts(volume, total=700), FREE)
+    assert (found.word, found.measured) == (Word.FAIL, "read-only at /data, 200 B missing")
+    assert "the 200 B that are missing cannot be put there" in found.cause
+    assert found.fix[0] == "sudo mount -o remount,rw /data"
+
+
+def test_a_read_only_filesystem_fills_no_further():
+    """A full image is no nearly full disk; one beside it is judged."""
+    image = replace(SEALED, space=FULL)
+    found = storage.used_share(facts(image), USED)
+    assert (found.word, found.value) == (Word.NOT_APPLICABLE, None)
+    other = replace(on("xfs", mount_point="/big"), space=FULL)
+    assert storage.used_share(facts(image, other), USED).word is Word.FAIL
+
+
 @pytest.mark.parametrize(
     ("error", "cause", "fix"),
     [("EDQUOT", "a quota leaves less than the 700 B", "quota -s"), ("ENOSPC", "does not give the 700 B", "df --block")],

@@ -35,6 +35,27 @@ def test_a_spinning_disk_fails_by_its_own_flag():
     assert "sda below /data spins" in found.cause
 
 
+THERE = {"memory": on("tmpfs"), "behind FUSE": on("fuse.bindfs", network="fuse.bindfs")}
+
+
+@pytest.mark.parametrize("below", THERE)
+@pytest.mark.parametrize("above", ["ext4", "overlay"])
+def test_no_disk_below_a_file_or_a_layer_is_no_drive(below, above):
+    """A loop device's file or an overlay's layer in memory or behind a relay: the place is named, and none spins."""
+    ground = replace(THERE[below].mount, mount_point="/there")
+    volume = replace(on(above), leaves=(), beneath=(ground,))
+    assert storage.rotational(facts(volume), latency(), ROTATIONAL).word is Word.NOT_APPLICABLE
+    found = storage.transport(facts(volume), latency(), TRANSPORT)
+    assert (found.word, found.measured) == (Word.FAIL, f"{ground.fstype} at /there, beneath /data")
+    word = ground.network or "memory"
+    assert (
+        storage.transport(
+            facts(volume), latency(), replace(TRANSPORT, values={**TRANSPORT.values, "accept": (word,)})
+        ).word
+        is Word.PASS
+    )
+
+
 @pytest.mark.parametrize(("median", "word"), [(0.00199, Word.PASS), (0.002, Word.PASS), (0.00201, Word.FAIL)])
 def test_latency_settles_a_virtual_disk(median, word):
     """The flag says spinning and counts for nothing; the number, its samples and its basis are kept."""

@@ -136,7 +136,7 @@ def test_a_range_left_out_is_told_with_its_bytes():
         " downloaded?"
     )
     many = judge(with_run(whole_count=3, touched_count=5, exact=False)).cause
-    assert "more than 5.0 MiB of zeros over 5 tensors from blk.3.ffn_up_exps.weight on" in many
+    assert "more than 5.0 MiB of zeros over 5 matrices from blk.3.ffn_up_exps.weight on" in many
 
 
 def test_a_shard_that_could_not_be_read_leaves_it_open():

@@ -146,7 +146,7 @@ case(
     "bytes",
     "zeros in the place of all data",
     after=edit(2, lambda header, raw: zero(raw, header)),
-    says="of zeros over 8 tensors",
+    says="of zeros over 8 matrices",
     because="a download that reserved its space and never wrote it",
 )
 case("bytes", "NaN in every scale of the experts", lambda shards: scales(shards, b"\xff\x7e"), says="NaN or infinity")

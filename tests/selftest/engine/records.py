@@ -70,6 +70,7 @@ STATE = EngineState(
     threads=1,
     load_mode="mmap",
     flash_attention="enabled",
+    unmapped="",
 )
 BUILD = EngineBuild(
     name="llama-cpp-python",

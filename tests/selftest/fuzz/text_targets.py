@@ -18,7 +18,6 @@ from streamworthy.gguf.hugging_face import expect_from_metadata
 from streamworthy.gguf.leaks import find_leaks
 from streamworthy.gguf.manifest import find_manifest
 from streamworthy.gguf.names import is_model, parse_leftover, parse_name, piece_of
-from streamworthy.gguf.sha256sum import read_sha256sum
 from streamworthy.gguf.strangers import parse_pointer, recognise
 from streamworthy.probes import process_limits
 from streamworthy.probes.cgroup import parse_amount, parse_cpu_max, parse_memberships, parse_stat
@@ -103,7 +102,6 @@ def run_file(scratch, name, text, ask):
 
 
 def _manifest(path):
-    read_sha256sum(path)
     shards = (path.with_name(SHARD), path.with_name("model-00002-of-00002.gguf"))
     find_manifest(shards, path)
 

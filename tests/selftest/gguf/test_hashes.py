@@ -48,6 +48,7 @@ def manifest(shards, **changed):
             )
             for shard in shards
         ),
+        tensors=(),
         unlisted=(),
         missing=(),
         unknown=(),
@@ -75,6 +76,8 @@ def test_every_shard_is_held_against_its_line(shards):
             )
             for number, (shard, entry) in enumerate(zip(shards, listed.expected, strict=True))
         ),
+        tensors=(),
+        unchecked=(),
         unread=(),
         read_bytes=13_001_000,
         read_seconds=facts.read_seconds,

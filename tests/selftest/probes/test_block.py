@@ -103,7 +103,7 @@ def test_a_disk_reached_twice_is_one_leaf(tmp_path):
 @pytest.mark.parametrize(
     ("fstype", "number", "source", "message"),
     [
-        ("nfs4", "0:50", "server:/x", "loop0: its file /img lies on nfs4 at /"),
+        ("nfs4", "0:50", "server:/x", "device 7:0: its file lies on nfs4 at /: no disk"),
         ("ext4", "8:9", "/dev/sda9", "8:9 does not exist"),
     ],
 )

@@ -176,6 +176,18 @@ def test_memory_and_network_have_no_disks_and_that_is_known(tmp_path):
     assert [(each.leaves, each.leaves_unknown) for each in facts.volumes] == [((), None), ((), None)]
 
 
+@pytest.mark.parametrize(("fstype", "source"), [("tmpfs", "none"), ("nfs4", "server:/x"), ("fuse.bindfs", "/source")])
+def test_a_loop_device_s_file_that_lies_on_no_disk_is_known_too(tmp_path, fstype, source):
+    """The image's own filesystem is sound, what keeps its file is not: it stands in ``beneath``."""
+    loop = "sys/devices/virtual/block/loop0"
+    mounts = f"1 0 0:50 / /far rw - {fstype} {source} rw\n2 0 7:0 / /models rw - ext4 /dev/loop0 rw\n"
+    files = disk(loop, "7:0", loop__backing_file="/far/image") | {"proc/self/mountinfo": mounts}
+    root = tree(tmp_path, files=files, links=numbered((loop, "7:0")))
+    (volume,) = probe_volumes(root, (shard("/models/a.gguf"),), folder="/models", set_total_bytes=None).volumes
+    assert (volume.leaves, volume.leaves_unknown) == ((), None)
+    assert [mount.fstype for mount in volume.beneath] == [fstype]
+
+
 def test_space_that_was_not_captured_is_none(tmp_path):
     """Absent is None, never 0."""
     (volume,) = probe_volumes(two_disks(tmp_path, TWO), (shard("/a"),), folder="/", set_total_bytes=None).volumes
