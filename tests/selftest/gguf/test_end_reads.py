@@ -14,8 +14,8 @@ from streamworthy.gguf.subject import Subject
 from streamworthy.probes.extents import _all_extents, probe_extent_ends
 from streamworthy.verdict import Word
 from tests.selftest.criteria.asked import limit
+from tests.selftest.filesystems.mounts import filesystem, need_root
 from tests.selftest.gguf.build import F32, Tensor, build
-from tests.selftest.probes.mounts import filesystem, need_root
 
 LATER = 60.0
 

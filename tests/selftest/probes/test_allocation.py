@@ -14,7 +14,7 @@ from streamworthy.facts.storage import Allocation, Space
 from streamworthy.probes.allocation import allocate, probe_allocation
 from streamworthy.probes.sysroot import Sysroot
 from tests.selftest.criteria.volumes import VOLUME, facts
-from tests.selftest.probes.mounts import filesystem, mounted, need_root
+from tests.selftest.filesystems.mounts import filesystem, mounted, need_root
 from tests.selftest.probes.trees import tree
 
 MIB = 2**20

@@ -16,7 +16,7 @@ from streamworthy.probes import mapping
 from streamworthy.probes.mapping import probe_mapping
 from streamworthy.probes.sysroot import Sysroot
 from tests.selftest.criteria.volumes import VOLUME, facts
-from tests.selftest.probes.mounts import filesystem, mounted, need_root, run
+from tests.selftest.filesystems.mounts import filesystem, mounted, need_root, run
 from tests.selftest.probes.trees import tree
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="asks this kernel; O_DIRECT and SIGBUS are Linux's")

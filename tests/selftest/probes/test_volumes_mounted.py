@@ -12,7 +12,7 @@ from streamworthy.facts.storage import Placement
 from streamworthy.probes.latency import probe_random_read_latency
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.probes.volumes import probe_volumes
-from tests.selftest.probes.mounts import filesystem, mounted, need_root
+from tests.selftest.filesystems.mounts import filesystem, mounted, need_root
 
 pytestmark = pytest.mark.root
 SHARD_BYTES = 3 * 2**20
