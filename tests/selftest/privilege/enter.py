@@ -1,6 +1,6 @@
 """Runs a command as another user would: ``enter.py JSON COMMAND``, started by root in a mount namespace. Not a test.
 
-JSON holds ``mounts`` (commands that change what is seen), ``uid`` (None stays root), ``namespace`` (True: root of its own
+JSON holds ``mounts`` (commands that change what is seen), ``uid`` (None stays root), ``namespace`` (True: root of a
 user namespace), ``denied`` (True: under a seccomp filter) and ``open`` (files that everybody has to reach).
 """
 
