@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamworthy.bench.as_found import as_found
 from streamworthy.bench.disturbers import find_mappers
 from streamworthy.bench.evict import evict
 from streamworthy.bench.hold import dense_places, hold, memlock_fix
@@ -160,10 +159,8 @@ def _paths(subject: Subject) -> tuple[Path, ...]:
 
 def find_places(subject: Subject) -> tuple[TensorPlace, ...]:
     """Give the layout of what is there. ProbeError when the first header cannot be read."""
-    paths = _paths(subject)
-    with as_found(paths):
-        headers = subject.headers
-    sound = {path: entry.header for path, entry in zip(paths, headers, strict=True) if entry.header is not None}
+    paths = zip(_paths(subject), subject.headers, strict=True)
+    sound = {path: entry.header for path, entry in paths if entry.header is not None}
     return place_tensors(subject.metadata, sound)
 
 

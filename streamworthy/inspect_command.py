@@ -13,12 +13,13 @@ from streamworthy.gguf.names import engine_name
 from streamworthy.gguf.subject import Subject
 from streamworthy.gguf.tensor_kinds import measure_kinds
 from streamworthy.gguf.tensor_types import TENSOR_TYPES
+from streamworthy.inspect_bandwidths import add_options, find_bandwidths
 from streamworthy.probes.machine import Machine
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.report.ceilings import expected_hit_share, find_ceilings
 from streamworthy.report.facts_file import to_json
 from streamworthy.report.inspection import cache_bytes, derive, format_inspection
-from streamworthy.units import BYTES_PER_SECOND, format_bytes, format_share
+from streamworthy.units import format_bytes, format_share
 
 if TYPE_CHECKING:
     import argparse
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from streamworthy.facts.fit import KvFacts, LedgerFacts
     from streamworthy.facts.gguf import ModelSizes
+    from streamworthy.facts.inspection import Bandwidths
     from streamworthy.facts.shards import ShardFile
 
 _DEFAULT_CONTEXT = 4096
@@ -46,8 +48,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--context", type=int, metavar="N", default=_DEFAULT_CONTEXT, help="tokens of context (default: 4096)"
     )
     parser.add_argument("--kv-type", metavar="T", default="f16", help="type of K and V, such as q8_0 (default: f16)")
-    parser.add_argument("--disk", metavar="RATE", help='read bandwidth of the disk, such as "3 GB/s"')
-    parser.add_argument("--memory", metavar="RATE", help='read bandwidth of the memory, such as "40 GB/s"')
+    add_options(parser)
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     parser.set_defaults(run=run)
 
@@ -55,13 +56,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
     """Inspect a model; gives the exit code. UsageError and ProbeError when there is nothing to inspect."""
     plan = _plan(arguments.context, arguments.kv_type)
-    found = inspect(
-        Subject(arguments.model),
-        plan,
-        Machine(Sysroot()),
-        disk_bytes_per_second=_rate("--disk", arguments.disk),
-        memory_bytes_per_second=_rate("--memory", arguments.memory),
-    )
+    subject = Subject(arguments.model)
+    machine = Machine(Sysroot(), model_paths=subject.paths)
+    found = inspect(subject, plan, machine, find_bandwidths(arguments, subject, machine))
     if arguments.json:
         say(json.dumps(to_json(found) | derive(found), indent=1, ensure_ascii=False))
         return 0
@@ -70,14 +67,7 @@ def run(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
     return 0
 
 
-def inspect(
-    subject: Subject,
-    plan: EnginePlan,
-    machine: Machine,
-    *,
-    disk_bytes_per_second: float | None,
-    memory_bytes_per_second: float | None,
-) -> Inspection:
+def inspect(subject: Subject, plan: EnginePlan, machine: Machine, bandwidths: Bandwidths) -> Inspection:
     """Gather what is known about a model. ProbeError when its first header cannot be read."""
     sizes = subject.sizes
     kv, kv_unknown = _kv(subject, plan)
@@ -94,12 +84,7 @@ def inspect(
         ledger=ledger,
         ledger_unknown=ledger_unknown,
         hit_share_prior=_hit_share(sizes, ledger),
-        ceilings=find_ceilings(
-            sizes,
-            kv,
-            disk_bytes_per_second=disk_bytes_per_second,
-            memory_bytes_per_second=memory_bytes_per_second,
-        ),
+        ceilings=find_ceilings(sizes, kv, bandwidths),
         intermediate_bytes=_INTERMEDIATE_BYTES * sizes.parameter_count,
     )
 
@@ -126,21 +111,8 @@ def _plan(context: int, kv_type: str) -> EnginePlan:
         kv_type=kv_type.lower(),
         swa_full=False,
         parallel_slots=1,
+        numa="disabled",
     )
-
-
-def _rate(option: str, text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        rate = float(BYTES_PER_SECOND.parse(text))  # type: ignore[arg-type] # a number, by its kind
-    except ValueError as error:
-        raise UsageError(
-            f"{option}: found '{text}', expected a number with one of {error}", fix=f'{option} "3 GB/s"'
-        ) from error
-    if rate == 0:
-        raise UsageError(f"{option}: found '{text}', expected more than nothing", fix=f'{option} "3 GB/s"')
-    return rate
 
 
 def _kv(subject: Subject, plan: EnginePlan) -> tuple[KvFacts | None, str]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from streamworthy.bench.bench import Bench
     from streamworthy.engine.pool import Pool
+    from streamworthy.engine.task import EngineTask
+    from streamworthy.facts.disk import ReadAheadFacts
     from streamworthy.facts.memory import MemoryFacts
     from streamworthy.facts.request import Request
     from streamworthy.probes.sysroot import Sysroot
@@ -68,7 +70,7 @@ def find_subject(request: Request, *, live: bool, say: Callable[[str], None]) ->
         if not live:
             return None
         model = make_sample(request, say)
-    subject = Subject(model, manifest=request.sha256, rehash=request.rehash, say=say)
+    subject = Subject(model, manifest=request.sha256, depth=request.depth, rehash=request.rehash, say=say)
     _ = subject.listing  # a path that is no model ends the run here; a broken model is for the gates to judge
     return subject
 
@@ -102,12 +104,14 @@ def find_machine(root: Sysroot, subject: Subject | None) -> Machine:
     if subject is None:
         machine = Machine(root, lock_need_bytes=lambda: _known(machine.volumes.set_total_bytes))
         return machine
-    return Machine(
+    machine = Machine(
         root,
         model_paths=subject.paths,
         lock_need_bytes=lambda: subject.sizes.total_bytes,
         set_total_bytes=lambda: subject.set_total_bytes,
+        engine_need_bytes=lambda plan: sum(line.size_bytes for line in subject.ledger(plan, machine.memory).anonymous),
     )
+    return machine
 
 
 def _known(size_bytes: int | None) -> int:
@@ -152,44 +156,53 @@ def make_pool(  # noqa: PLR0913 - what a run knows before its first episode
     *,
     asked: tuple[str, ...],
     say: Callable[[str], None],
+    memory_roof: Callable[[], float | None],
 ) -> Pool:
     """Make the pool of timed episodes; ProbeError when model or machine cannot be described to the engine.
 
     Only gates that are asked want further episodes; the chance of a false word is shared by all that the tier has.
+    ``memory_roof`` gives the memory's bandwidth once it was measured.
     """
     from streamworthy.criteria.statistical import asked_gates, more_wanted
     from streamworthy.engine.pool import Pool
-    from streamworthy.engine.task import ANSWER_PROMPT, ANSWER_TOKENS, EngineTask
-    from streamworthy.sample.reference import load_reference
 
     limits = {gate: limit for gate, limit in tier.limits.items() if gate in asked}
-    threads = _threads(tier, machine)
-    folder = make_scratch(request.scratch)
-    reference = load_reference() if request.model is None else None
-    task = EngineTask(
-        paths=tuple(subject.paths),
-        file_bytes=sum(placement.size_bytes for placement in subject.placements),
-        tensor_bytes=subject.sizes.total_bytes,
-        bytes_per_token=subject.sizes.bytes_per_token,
-        plan=tier.plan,
-        threads=threads,
-        available_bytes=_available(machine.memory),
-        devices=_devices(machine),
-        disk_bytes_per_second=tier.reference.roofs.disk_bytes_per_second,
-        memory_bytes_per_second=tier.reference.roofs.memory_bytes_per_second,
-        answer_prompt=reference.prompt if reference else ANSWER_PROMPT,
-        answer_tokens=len(reference.answer_tokens) if reference else ANSWER_TOKENS,
-        answer_reference=reference.answer_tokens if reference else None,
-    )
     return Pool(
-        task,
-        scratch=folder,
+        _make_task(request, tier, machine, subject),
+        scratch=make_scratch(request.scratch),
         budget_seconds=BUDGET_SECONDS[request.depth],
         depth=request.depth,
         disturb=request.disturb,
         progress=say,
         gates_count=max(1, len(asked_gates(tier.limits))),
         wanted=lambda series: more_wanted(series, limits),
+        memory_roof=memory_roof,
+    )
+
+
+def _make_task(request: Request, tier: Tier, machine: Machine, subject: Subject) -> EngineTask:
+    from streamworthy.engine.task import ANSWER_PROMPT, ANSWER_TOKENS, EngineTask
+    from streamworthy.sample.reference import load_reference
+
+    roofs = tier.reference.roofs
+    reference = load_reference() if request.model is None else None
+    return EngineTask(
+        paths=tuple(subject.paths),
+        file_bytes=sum(placement.size_bytes for placement in subject.placements),
+        tensor_bytes=subject.sizes.total_bytes,
+        bytes_per_token=subject.sizes.bytes_per_token,
+        plan=tier.plan,
+        threads=_threads(tier, machine),
+        available_bytes=_available(machine.memory),
+        devices=_devices(machine),
+        disk_bytes_per_second=roofs.disk_bytes_per_second,
+        fault_bytes_per_second=roofs.disk_bytes_per_second * tier.reference.efficiency.mmap_share,
+        memory_bytes_per_second=roofs.memory_bytes_per_second,
+        slab_bytes=max(subject.sizes.slab_bytes, default=None),
+        read_ahead=_read_ahead(machine),
+        answer_prompt=reference.prompt if reference else ANSWER_PROMPT,
+        answer_tokens=len(reference.answer_tokens) if reference else ANSWER_TOKENS,
+        answer_reference=reference.answer_tokens if reference else None,
     )
 
 
@@ -202,7 +215,14 @@ def make_bench(request: Request, tier: Tier, machine: Machine, subject: Subject)
     return Bench(
         machine,
         subject,
-        Disk(machine, subject, threads=threads, budget=BUDGETS[request.depth], disturb=request.disturb),
+        Disk(
+            machine,
+            subject,
+            threads=threads,
+            budget=BUDGETS[request.depth],
+            disturb=request.disturb,
+            scratch=lambda: make_scratch(request.scratch),
+        ),
         threads=threads,
         depth=request.depth,
         available_bytes=_available(machine.memory),
@@ -214,6 +234,13 @@ def _threads(tier: Tier, machine: Machine) -> int:
     if threads is None:
         raise ProbeError(f"threads: {machine.cpu.cores_unknown}", fix="give [engine] threads in a tier of your own")
     return threads
+
+
+def _read_ahead(machine: Machine) -> ReadAheadFacts | None:
+    try:
+        return machine.read_ahead
+    except ProbeError:
+        return None
 
 
 def _devices(machine: Machine) -> tuple[str, ...]:

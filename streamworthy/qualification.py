@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamworthy.applies import check_applies, choose_tier
 from streamworthy.criteria.statistical import asked_gates
-from streamworthy.errors import ProbeError, UsageError
+from streamworthy.errors import ProbeError, StreamworthyError, UsageError
 from streamworthy.preparation import (
     BUDGET_SECONDS,
     applicability,
@@ -83,7 +84,15 @@ class Qualification:
     def performance(self) -> Pool | None:
         """Give the pool of timed episodes, made at the first call; None where no engine can run."""
         if self.pool is None and self.machine and self.machine.root.live and self.tier and self.subject:
-            self.pool = make_pool(self.request, self.tier, self.machine, self.subject, asked=self.asked, say=self.say)
+            self.pool = make_pool(
+                self.request,
+                self.tier,
+                self.machine,
+                self.subject,
+                asked=self.asked,
+                say=self.say,
+                memory_roof=lambda: self.bench.memory_roof if self.bench else None,
+            )
         return self.pool
 
     def measurements(self) -> Bench | None:
@@ -189,8 +198,16 @@ class Qualification:
 
     @property
     def hidden(self) -> dict[str, str]:
-        """What is written instead of names, when the run is anonymous."""
-        return hidden_names(self.host, read_salt()) if self.request.anonymous else {}
+        """What is written instead of names, when the run is anonymous, and of what the model's keys give away."""
+        names = hidden_names(self.host, read_salt()) if self.request.anonymous else {}
+        return self._leaking | names
+
+    @cached_property
+    def _leaking(self) -> dict[str, str]:
+        try:
+            return self.subject.leaking_texts if self.subject else {}
+        except StreamworthyError:  # told by the gates of the model
+            return {}
 
     @property
     def shown_host(self) -> str:
@@ -201,6 +218,8 @@ class Qualification:
         """End the engine and say the closing word; an interrupted run decides nothing."""
         if self.pool is not None:
             self.pool.close()
+        if self.bench is not None:
+            self.bench.disk.close()
         words = [outcome.verdict.word for outcome in self.outcomes.values()]
         self.closing = Closing.UNDECIDED if interrupted else close(words, complete=self.complete)
         tier = self.tier.name if self.tier else None
@@ -226,4 +245,6 @@ class Qualification:
         if self.bench is not None:
             sources |= {"disk": self.bench.disk, "bench": self.bench}
         learned_facts = {name: learned(source) for name, source in sources.items() if source is not None}
+        if self.pool is not None:
+            learned_facts["performance"]["episodes"] = self.pool.episodes
         return {"run": properties, **learned_facts, "outcomes": self.outcomes}

@@ -80,15 +80,17 @@ def load_tier(name_or_path: str, folder: Path) -> Tier:
     Raises UsageError with all faults of the file, one line each: file, key, found, expected.
     """
     path = Path(name_or_path).expanduser()
+    shown = str(path)
     if path.suffix != ".toml" and len(path.parts) == 1:
         path = folder / f"{name_or_path}.toml"
+        shown = _shipped(path)
         if not path.exists():
             known = [file.stem for file in _tier_files(folder)]
             raise UsageError(
                 f"tier: found {name_or_path!r}, expected the name or file of a tier: {suggest(name_or_path, known)}",
                 fix=f"--tier {' | '.join(known)}, or the path of a TOML file",
             )
-    return _read_tier(path)
+    return _read_tier(path, shown)
 
 
 def load_tiers(folder: Path) -> tuple[Tier, ...]:
@@ -96,16 +98,21 @@ def load_tiers(folder: Path) -> tuple[Tier, ...]:
     files = _tier_files(folder)
     if not files:
         raise UsageError(f"{folder}: found no tier file, expected NAME.toml", fix="--tier FILE")
-    return tuple(_read_tier(file) for file in files)
+    return tuple(_read_tier(file, _shipped(file)) for file in files)
 
 
 def _tier_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.toml"))
 
 
-def _read_tier(path: Path) -> Tier:
+def _shipped(file: Path) -> str:
+    return f"{file.parent.name}/{file.name}"  # as in the suite's own folder, wherever that is
+
+
+def _read_tier(path: Path, shown: str) -> Tier:
+    """Read a tier file; ``shown`` is how messages and verdicts name it."""
     data = _read_bytes(path)
-    faults = Faults(f"{path.parent.name}/{path.name}")
+    faults = Faults(shown)
     table = _parse_toml(data, faults)
     head = read_table({key: table[key] for key in _HEAD if key in table}, _HEAD, key="", faults=faults)
     _note_unknown_tables(table, faults)

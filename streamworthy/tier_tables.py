@@ -75,6 +75,7 @@ _ENGINE = {
     "kv_type": required(choice("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")),
     "swa_full": required(FLAG),
     "parallel_slots": required(COUNT),
+    "numa": required(choice("disabled", "distribute", "isolate", "numactl")),
     "reason": required(TEXT),
 }
 _LEAST = {"context_tokens": 256, "prompt_tokens": 1, "decode_tokens": 2, "ubatch_tokens": 1, "parallel_slots": 1}

@@ -68,6 +68,11 @@ def format_count(value: float) -> str:
     return f"{value:.0f}"
 
 
+def format_counted(count: int, thing: str) -> str:
+    """Write a number of things: ``1 shard``, ``2 shards``."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
+
+
 def format_ratio(value: float) -> str:
     """Write a multiple: ``1.20x``."""
     return f"{value:.2f}x"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from streamworthy.bench.page_cache import PAGE_BYTES, is_trusted, open_shard, resident_pages
+from streamworthy.errors import ProbeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +26,7 @@ _PAUSE_SECONDS = 0.005
 def as_found(paths: Sequence[Path]) -> Iterator[None]:
     """Drop afterwards the pages of the files' heads that were not in the page cache before.
 
-    Where this user is not told which they are, nothing is dropped.
+    Where this user is not told which they are, or may not open a file, nothing is dropped.
     """
     before = {path: _look(path) for path in paths}
     try:
@@ -35,10 +36,13 @@ def as_found(paths: Sequence[Path]) -> Iterator[None]:
 
 
 def _look(path: Path) -> bytes | None:
-    with open_shard(path) as descriptor:
-        if not hasattr(os, "posix_fadvise") or not is_trusted(descriptor, path):
-            return None
-        return resident_pages(descriptor, min(HEAD_BYTES, os.fstat(descriptor).st_size))
+    try:
+        with open_shard(path) as descriptor:
+            if not hasattr(os, "posix_fadvise") or not is_trusted(descriptor, path):
+                return None
+            return resident_pages(descriptor, min(HEAD_BYTES, os.fstat(descriptor).st_size))
+    except ProbeError:  # whoever reads it says so
+        return None
 
 
 def _drop_new(before: dict[Path, bytes]) -> None:
@@ -52,7 +56,8 @@ def _drop_new(before: dict[Path, bytes]) -> None:
 
 def _drop_once(path: Path, before: bytes) -> bool:
     """Ask for the new pages to be dropped; False when there are none."""
-    with open_shard(path) as descriptor:
+    runs: list[tuple[int, int]] = []
+    with suppress(ProbeError), open_shard(path) as descriptor:
         now = resident_pages(descriptor, len(before) * PAGE_BYTES) or b""
         runs = list(_new_runs(before, now))
         for first, count in runs:

@@ -31,6 +31,11 @@ class Bench:
         self._depth = depth
         self._available_bytes = available_bytes
 
+    @property
+    def memory_roof(self) -> float | None:
+        """The best pass of the bandwidth, in bytes a second; None: nobody has asked for it so far."""
+        return vars(self)["bandwidth"].best_bytes_per_second if "bandwidth" in vars(self) else None
+
     @cached_property
     def bandwidth(self) -> BandwidthFacts:
         """Read-only bandwidth of memory. ProbeError when there is too little memory to measure it."""

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from streamworthy.probes.sysroot import Sysroot
 
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
-_CPU_LINE = re.compile(r"^cpu +([0-9]+(?: [0-9]+){3,})", re.MULTILINE)
-_PROCESS = re.compile(r"[0-9]+ \((.*)\) \S ([-0-9 ]+)", re.DOTALL)
+_CPU_LINE = re.compile(r"^cpu +([0-9]{1,20}(?: [0-9]{1,20}){3,})(?![0-9])", re.MULTILINE)
+_PROCESS = re.compile(r"[0-9]+ \((.*)\) \S((?: -?[0-9]{1,20})+)(?![0-9])", re.DOTALL | re.ASCII)
+_SCHEDSTAT = re.compile(r"[0-9]{1,20} ([0-9]{1,20}) ", re.ASCII)  # time running, time waiting, slices
 _NAMED_CORES = 0.05  # less is not worth a name
 _NAMED_COUNT = 2
 
@@ -35,6 +36,7 @@ class ProcessTime:
 
     name: str
     ticks: int  # user and system time of all its threads
+    major_faults: int
     kernel: bool  # a thread of the kernel
 
 
@@ -59,13 +61,14 @@ def parse_cpu_line(text: str) -> tuple[int, int]:
 
 
 def parse_process_stat(text: str) -> ProcessTime:
-    """Read name, flags and times of /proc/PID/stat; the name may hold blanks and brackets."""
+    """Read name, flags, faults and times of /proc/PID/stat; the name may hold blanks and brackets."""
     match = _PROCESS.match(text)
     fields = match[2].split() if match else []
     if match is None or len(fields) < 12:  # noqa: PLR2004 - stime is the twelfth behind the state
         raise ParseError("process times", where="/proc/PID/stat", found=text[:40], expected="PID (NAME) STATE NUMBERS")
     kernel = bool(int(fields[5]) & _KERNEL_THREAD)
-    return ProcessTime(name=match[1], ticks=int(fields[10]) + int(fields[11]), kernel=kernel)
+    ticks = int(fields[10]) + int(fields[11])
+    return ProcessTime(name=match[1], ticks=ticks, major_faults=int(fields[8]), kernel=kernel)
 
 
 def take_cpu_snapshot(root: Sysroot, pid: int | None) -> CpuSnapshot | None:
@@ -101,20 +104,34 @@ def _waits(root: Sysroot, pid: int) -> dict[str, int] | None:
             text = root.read_optional(f"proc/{pid}/task/{thread}/schedstat")
         except ProbeError:  # the thread has ended
             continue
-        fields = (text or "").split()
-        if len(fields) >= 2:  # noqa: PLR2004 - time running, time waiting
-            found[thread] = int(fields[1])
+        match = _SCHEDSTAT.match(text or "")
+        if match is not None:
+            found[thread] = int(match[1])
     return found or None
 
 
 def cpu_load_since(
     before: CpuSnapshot | None, root: Sysroot, *, pid: int | None, own: Collection[int], threads: int
 ) -> CpuLoad | None:
-    """Tell who else computed since a snapshot, and how long the process waited; None when there is none to compare.
+    """Tell who else computed since a snapshot; see cpu_load_between."""
+    after, allowed = take_cpu_snapshot(root, pid), allowed_cores(root, pid)
+    return cpu_load_between(before, after, pid=pid, own=own, threads=threads, allowed=allowed)
 
-    ``own`` are process ids of this suite, ``threads`` how many the process computes with (0: not told).
+
+def cpu_load_between(  # noqa: PLR0913 - since when, until when, and what is known of the process
+    before: CpuSnapshot | None,
+    after: CpuSnapshot | None,
+    *,
+    pid: int | None,
+    own: Collection[int],
+    threads: int,
+    allowed: float | None,
+) -> CpuLoad | None:
+    """Tell who else computed, and how long the process waited; None when there are no two snapshots to compare.
+
+    ``own`` are process ids of this suite, ``threads`` how many the process computes with (0: not told), ``allowed``
+    the cores that it may use.
     """
-    after = take_cpu_snapshot(root, pid)
     if before is None or after is None:
         return None
     elapsed = max(after.moment_seconds - before.moment_seconds, 1e-3)
@@ -127,10 +144,20 @@ def cpu_load_since(
         others_cores=others / per_core,
         steal_cores=max(0, after.steal_ticks - before.steal_ticks) / per_core,
         wait_share=_wait_seconds(before, after, elapsed),
-        allowed_cores=_allowed_cores(root, pid),
+        allowed_cores=allowed,
         threads_count=threads,
         busiest=_busiest(after, {number: t for number, t in spent.items() if number not in mine}, per_core),
     )
+
+
+def kswapd_cores_between(before: CpuSnapshot | None, after: CpuSnapshot | None) -> float | None:
+    """Give the CPU time of the kernel's reclaim, in cores; None where its threads cannot be seen, as in containers."""
+    if before is None or after is None:
+        return None
+    threads = [number for number, one in after.processes.items() if one.kernel and one.name.startswith("kswapd")]
+    spent = _spent(before, after)
+    elapsed = max(after.moment_seconds - before.moment_seconds, 1e-3)
+    return sum(spent[number] for number in threads) / os.sysconf("SC_CLK_TCK") / elapsed if threads else None
 
 
 def _spent(before: CpuSnapshot, after: CpuSnapshot) -> dict[int, int]:
@@ -158,7 +185,8 @@ def _busiest(after: CpuSnapshot, spent: Mapping[int, int], per_core: float) -> t
     )
 
 
-def _allowed_cores(root: Sysroot, pid: int | None) -> float | None:
+def allowed_cores(root: Sysroot, pid: int | None) -> float | None:
+    """Give how many cores a process may use, by affinity or quota; None when it is not told, or there is none."""
     if pid is None:
         return None
     try:

@@ -13,21 +13,28 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
-from streamworthy.bench.direct_reads import ALIGNMENT_BYTES, DirectRefusedError, open_direct, read_pieces
+from streamworthy.bench.direct_reads import DirectRefusedError, open_direct, read_pieces
+from streamworthy.bench.disk_files import Files
 from streamworthy.bench.disturbers import find_disturbers
-from streamworthy.bench.doubts import buffered_doubt, cached_share, rate_doubts, reread_doubt, storage_doubts
+from streamworthy.bench.doubts import (
+    buffered_doubt,
+    cached_share,
+    link_doubt,
+    rate_doubts,
+    reread_doubt,
+    scratch_doubts,
+    storage_doubts,
+)
 from streamworthy.bench.metering import Meter
-from streamworthy.bench.places import SEQUENTIAL_BYTES, find_slabs, stretches
+from streamworthy.bench.places import SEQUENTIAL_BYTES, stretches
 from streamworthy.bench.random_child import measure_many, random_pieces
 from streamworthy.bench.slabs import SlabTask, measure_slabs
-from streamworthy.engine.conditions import device_temperature
-from streamworthy.errors import ProbeError
 from streamworthy.facts.disk import DiskState, LatencyReads, SequentialReads, SlabReads, SustainedReads
 from streamworthy.probes.link import probe_link
-from streamworthy.units import format_bytes
+from streamworthy.probes.temperature import disks_celsius
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from streamworthy.bench.direct_reads import Piece
@@ -38,7 +45,6 @@ if TYPE_CHECKING:
 
 DIRECT = "O_DIRECT"
 DEPTH = 8
-_LEAST_BYTES = 16 * 2**20
 _FASTEST_BYTES_PER_SECOND = 16e9  # PCIe 5.0 x4: more is never read in the time given
 _MOST_RANDOM_READS = 20_000
 _SUSTAINED_SECONDS = 60
@@ -66,15 +72,25 @@ class Disk:
     """What the disks deliver; each property raises ProbeError when it cannot be learned.
 
     ``threads`` is how many of the engine's fault at once; ``disturb`` allows measuring beside other readers.
+    ``scratch`` gives the folder for a file to read where there are no shards yet; ``close`` lets go of it.
     """
 
-    def __init__(self, machine: Machine, subject: Subject, *, threads: int, budget: DiskBudget, disturb: bool) -> None:
+    def __init__(  # noqa: PLR0913 - what is measured, and within which bounds
+        self,
+        machine: Machine,
+        subject: Subject,
+        *,
+        threads: int,
+        budget: DiskBudget,
+        disturb: bool,
+        scratch: Callable[[], Path],
+    ) -> None:
         """Take what is asked about; nothing is read yet."""
         self._machine = machine
-        self._subject = subject
         self._threads = threads
         self._budget = budget
         self._disturb = disturb
+        self._files = Files(subject, scratch)
         self._chooser = random.Random()  # noqa: S311 - places, not secrets; unseeded: no second run meets a host's cache
 
     @cached_property
@@ -84,7 +100,7 @@ class Disk:
         if state.refused:
             return SequentialReads(one=None, eight=None, state=state)
         try:
-            with open_direct(self._paths) as opened:
+            with open_direct(self._files.paths) as opened:
                 return self._sequential(opened, state)
         except DirectRefusedError as error:
             return SequentialReads(one=None, eight=None, state=_without_direct(state, error))
@@ -92,7 +108,7 @@ class Disk:
     def _sequential(self, opened: Mapping[Path, int], state: DiskState) -> SequentialReads:
         rounds = self._budget.rounds_count
         one_seconds, eight_seconds = (self._seconds(name) / rounds for name in ("one", "eight"))
-        parts = stretches(self._paths, 2 * rounds, int(eight_seconds * _FASTEST_BYTES_PER_SECOND), self._chooser)
+        parts = stretches(self._files.paths, 2 * rounds, int(eight_seconds * _FASTEST_BYTES_PER_SECOND), self._chooser)
         cached = cached_share(parts[-1])
         one = self._direct(opened, parts[:rounds], 1, one_seconds)
         ratios, rates = [], []
@@ -118,8 +134,8 @@ class Disk:
             return LatencyReads(
                 latencies_seconds=(), median_seconds=0.0, p99_seconds=0.0, iops_one=0.0, iops_many=None, state=state
             )
-        pieces = random_pieces(self._paths, _MOST_RANDOM_READS, self._chooser)
-        with open_direct(self._paths) as opened:
+        pieces = random_pieces(self._files.paths, _MOST_RANDOM_READS, self._chooser)
+        with open_direct(self._files.paths) as opened:
             done = read_pieces(opened, pieces, depth=1, budget_seconds=self._seconds("latency"), timed=True)
         ordered = sorted(done.latencies_seconds)
         return LatencyReads(
@@ -127,19 +143,19 @@ class Disk:
             median_seconds=median(ordered),
             p99_seconds=ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))],
             iops_one=done.pieces_count / done.seconds,
-            iops_many=measure_many(self._paths, self._seconds("many")),
+            iops_many=measure_many(self._files.paths, self._seconds("many")),
             state=state,
         )
 
     @cached_property
     def slabs(self) -> SlabReads:
         """Random experts, the smallest and the largest that the model has, through each path."""
-        state, places = self._known, find_slabs(self._subject)
+        state, places = self._known, self._files.places
         dense = "" if places else "the model has no experts: no slabs are read, and disk.sequential_read is its rate"
         if state.refused or dense:
             return SlabReads(slab_sizes_bytes=tuple(sorted(places)), sizes=(), dense=dense, warm="", state=state)
         task = SlabTask(
-            paths=self._paths,
+            paths=self._files.paths,
             meter=self._meter,
             threads=self._threads,
             depth=DEPTH,
@@ -174,23 +190,24 @@ class Disk:
         wanted = int(_FASTEST_BYTES_PER_SECOND / pieces[0].size_bytes) + DEPTH
         endless, rates, read = itertools.cycle(pieces), [], 0
         before = self._temperature
-        with open_direct(self._paths) as opened:
+        with open_direct(self._files.paths) as opened:
             for _ in range(_SUSTAINED_SECONDS):
                 done = read_pieces(opened, list(itertools.islice(endless, wanted)), depth=DEPTH, budget_seconds=1.0)
                 rates.append(done.rate_bytes_per_second)
                 read += done.pieces_count
+        doubts = link_doubt(median(rates), state.link_bytes_per_second)
         return SustainedReads(
             skipped="",
             rates_bytes_per_second=tuple(rates),
             celsius_before=before,
             celsius_after=self._temperature,
             wrapped=read > len(pieces),
-            state=state,
+            state=replace(state, doubts=tuple(dict.fromkeys((*state.doubts, *doubts)))),
         )
 
     def _load_pieces(self) -> list[Piece]:
-        places = find_slabs(self._subject)
-        pieces = places[max(places)] if places else stretches(self._paths, 1, 2**50, self._chooser)[0]
+        places = self._files.places
+        pieces = places[max(places)] if places else stretches(self._files.paths, 1, 2**50, self._chooser)[0]
         return self._chooser.sample(pieces, len(pieces))
 
     def _direct(self, opened: Mapping[Path, int], parts: list[list[Piece]], depth: int, seconds: float) -> ReadRate:
@@ -200,17 +217,9 @@ class Disk:
     def _seconds(self, name: str) -> float:
         return self._budget.seconds * _SHARES[name]
 
-    @cached_property
-    def _paths(self) -> tuple[Path, ...]:
-        """The shards worth reading. ProbeError when they are too small to say anything of a disk."""
-        paths = tuple(path for path in self._subject.paths if path.stat().st_size >= ALIGNMENT_BYTES)
-        total = sum(path.stat().st_size for path in paths)
-        if total < _LEAST_BYTES:
-            raise ProbeError(
-                f"{self._subject.name}: found {format_bytes(total)} of shards, expected at least "
-                f"{format_bytes(_LEAST_BYTES)} to measure a disk with"
-            )
-        return paths
+    def close(self) -> None:
+        """Let go of the scratch file, if there is one."""
+        self._files.close()
 
     @cached_property
     def _meter(self) -> Meter:
@@ -219,11 +228,11 @@ class Disk:
 
     @cached_property
     def _others(self) -> Disturbers:
-        return find_disturbers(self._machine.root, self._paths, devices=self._meter.devices, own=())
+        return find_disturbers(self._machine.root, self._files.paths, devices=self._meter.devices, own=())
 
     @property
     def _temperature(self) -> float | None:
-        return device_temperature(self._machine.root, self._meter.devices)
+        return disks_celsius(self._machine.root, self._meter.devices)
 
     @cached_property
     def _state(self) -> DiskState:
@@ -234,8 +243,9 @@ class Disk:
         return DiskState(
             refused=f"{names} uses the shards or their device: nothing was read or evicted" if refused else "",
             refused_fix=("end that process and run again", "or add --disturb, to measure beside it") if refused else (),
-            doubts=storage_doubts(volumes),
+            doubts=scratch_doubts(volumes) if self._files.told else storage_doubts(volumes),
             devices=self._meter.devices,
+            scratch=self._files.told,
             method=DIRECT,
             reread_ratio=None,
             link_bytes_per_second=probe_link(self._machine.root, tuple(leaves.values())),

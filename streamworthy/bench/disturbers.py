@@ -104,11 +104,14 @@ def _read_bytes(root: Sysroot, own: Collection[int]) -> dict[int, int]:
 
 def process_read_bytes(root: Sysroot, pid: int) -> int:
     """Give the bytes that a process made devices read; ProbeError when it is gone or another user's."""
-    name = f"proc/{pid}/io"
-    text = root.read_text(name)
+    return parse_read_bytes(root.read_text(f"proc/{pid}/io"), where=f"/proc/{pid}/io")
+
+
+def parse_read_bytes(text: str, *, where: str) -> int:
+    """Read what a process made devices read; ParseError when there is no such line."""
     match = _READ_BYTES.search(text)
     if match is None:
-        raise ParseError("read_bytes", where=f"/{name}", found=text[:40], expected="read_bytes: N")
+        raise ParseError("read_bytes", where=where, found=text[:40], expected="read_bytes: N")
     return int(match[1])
 
 

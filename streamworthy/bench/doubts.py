@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamworthy.bench.page_cache import Span, ask_ranges, open_shard
@@ -28,6 +29,13 @@ _HOLES_SHARE = 0.99  # of the shards' size; extents and tails take a little more
 def storage_doubts(facts: VolumesFacts) -> tuple[str, ...]:
     """Say of each volume that holds shards why reading it may not be reading a disk."""
     return tuple(doubt for volume in facts.volumes if volume.shards for doubt in _volume_doubts(volume))
+
+
+def scratch_doubts(facts: VolumesFacts) -> tuple[str, ...]:
+    """Say the same of the volume that the shards will come to, of which a file without holes is read."""
+    homes = [volume for volume in facts.volumes if volume.mount.mount_point == facts.home]
+    empty = [replace(volume, shard_bytes=0, allocated_bytes=0, encoded_shards=()) for volume in homes]
+    return tuple(doubt for volume in empty for doubt in _volume_doubts(volume))
 
 
 def _volume_doubts(volume: Volume) -> Iterable[str]:
@@ -61,10 +69,15 @@ def rate_doubts(rates: Sequence[ReadRate], link: float | None) -> tuple[str, ...
                 share = format_share(count / rate.useful_bytes)
                 found.append(f"{rate.path} reads are answered from memory: {share} of the bytes were read by {name}")
                 break
-        if link is not None and rate.rate_bytes_per_second > link:
-            shown = format_rate(rate.rate_bytes_per_second)
-            found.append(f"{shown} is more than the PCIe link of the devices carries ({format_rate(link)})")
+        found += link_doubt(rate.rate_bytes_per_second, link)
     return tuple(dict.fromkeys(found))
+
+
+def link_doubt(rate: float, link: float | None) -> tuple[str, ...]:
+    """Say so where a rate is above what the devices' links carry: memory answered."""
+    if link is None or rate <= link:
+        return ()
+    return (f"{format_rate(rate)} is more than the PCIe link of the devices carries ({format_rate(link)})",)
 
 
 def cached_share(pieces: Sequence[Piece]) -> float:

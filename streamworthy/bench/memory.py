@@ -1,31 +1,28 @@
-"""How fast memory is read: nothing is written while the clock runs, as when tokens are decoded.
-
-The kernel is an exclusive-or over 64-bit words: it is as fast as a loop in C, starts no threads of its own as a
-product of vectors would, and releases the interpreter lock.
-"""
+"""How fast memory is read: nothing is written while the clock runs, as when tokens are decoded."""
 
 from __future__ import annotations
 
+import os
 import random
-import threading
-import time
 from typing import TYPE_CHECKING, Any
 
+from streamworthy.bench.passes import in_order, read_passes, together
+from streamworthy.bench.placed import measure_placed
 from streamworthy.errors import ProbeError
-from streamworthy.facts.bandwidth import BandwidthFacts, ThreadRates
+from streamworthy.facts.bandwidth import BandwidthFacts
 from streamworthy.probes.numa import probe_last_level_cache, probe_numa
 from streamworthy.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from streamworthy.facts.bandwidth import NumaFacts, PlacedRates, ThreadRates
     from streamworthy.probes.sysroot import Sysroot
 
 CACHES = 4  # working set in last-level caches: of less, a part is read from the cache
 _UNKNOWN_CACHE_BYTES = 64 * 2**20
 _LEAST_BYTES = 128 * 2**20
 _AVAILABLE_SHARE = 0.25
-_PASS_SECONDS = 0.02  # the least that one timed pass takes
 _KNEE_SHARE = 0.95
 _SLAB_BYTES = 4 * 2**20
 _LEAST_SLAB_BYTES = 2**20  # of smaller ones the interpreter takes longer than the memory
@@ -49,18 +46,32 @@ def measure_bandwidth(
             fix="end other programs",
         )
     words = _fill(wanted, cores)
-    sweep = tuple(_rates(_in_order(words, count), count, wanted, passes) for count in thread_counts(cores))
+    sweep = tuple(read_passes(in_order(words, count), size=wanted, passes=passes) for count in thread_counts(cores))
     knee = knee_of(sweep)
     slab = min(max(slab_bytes or _SLAB_BYTES, _LEAST_SLAB_BYTES), wanted // (8 * knee))
+    scattered = read_passes(_scattered(words, knee, slab), size=wanted, passes=passes)
+    del words  # what follows needs as much again
+    numa = probe_numa(root)
+    placed, unplaced = _placed(numa, wanted, passes)
     return BandwidthFacts(
         sweep=sweep,
         knee_threads_count=knee,
-        scattered=_rates(_scattered(words, knee, slab), knee, wanted, passes),
+        scattered=scattered,
         slab_bytes=slab,
         working_set_bytes=wanted,
         last_level_cache_bytes=cache,
-        numa=probe_numa(root),
+        numa=numa,
+        placed=placed,
+        unplaced=unplaced,
     )
+
+
+def _placed(numa: NumaFacts, size: int, passes: int) -> tuple[PlacedRates | None, str]:
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
+    try:
+        return measure_placed(numa, allowed=allowed, size=size, passes=passes), ""
+    except ProbeError as error:
+        return None, error.message
 
 
 def thread_counts(cores: int) -> tuple[int, ...]:
@@ -79,14 +90,8 @@ def _fill(size: int, cores: int) -> Any:  # noqa: ANN401 - an array; numpy is im
     import numpy as np
 
     words = np.empty(size // 8, dtype=np.uint64)
-    _together([lambda part=part: part.fill(1) for part in np.array_split(words, cores)])  # type: ignore[misc]
+    together([lambda part=part: part.fill(1) for part in np.array_split(words, cores)])  # type: ignore[misc]
     return words
-
-
-def _in_order(words: Any, threads: int) -> list[list[Any]]:  # noqa: ANN401
-    import numpy as np
-
-    return [[part] for part in np.array_split(words, threads)]
 
 
 def _scattered(words: Any, threads: int, slab_bytes: int) -> list[list[Any]]:  # noqa: ANN401
@@ -95,39 +100,3 @@ def _scattered(words: Any, threads: int, slab_bytes: int) -> list[list[Any]]:  #
     slabs = [words[start : start + each] for start in range(0, len(words), each)]
     random.Random(1).shuffle(slabs)  # noqa: S311 - an order, no secret
     return [slabs[number::threads] for number in range(threads)]
-
-
-def _rates(work: list[list[Any]], threads: int, size: int, passes: int) -> ThreadRates:
-    import numpy as np
-
-    def read(parts: list[Any], times: int) -> None:
-        for _ in range(times):
-            for part in parts:
-                np.bitwise_xor.reduce(part)
-
-    def timed(times: int) -> float:
-        return _together([lambda parts=parts: read(parts, times) for parts in work])  # type: ignore[misc]
-
-    once = timed(1)
-    times = max(1, round(_PASS_SECONDS / once))
-    rates = tuple(size * times / timed(times) for _ in range(passes))
-    return ThreadRates(threads_count=threads, rates_bytes_per_second=rates)
-
-
-def _together(jobs: Sequence[Callable[[], None]]) -> float:
-    """Run jobs at the same time, each in a thread of its own; the seconds from the start of all to the last's end."""
-    started, ended = list[float](), list[float]()
-    # the clock starts before anyone is let go: the thread that waits may be woken late
-    barrier = threading.Barrier(len(jobs), action=lambda: started.append(time.perf_counter()))
-
-    def work(job: Callable[[], None]) -> None:
-        barrier.wait()
-        job()
-        ended.append(time.perf_counter())
-
-    threads = [threading.Thread(target=work, args=(job,)) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return max(ended) - started[0]

@@ -38,6 +38,15 @@ def stretches(paths: Sequence[Path], parts: int, limit_bytes: int, chooser: Rand
     return found
 
 
+def slabs_of_file(path: Path, slab_sizes: Sequence[int]) -> dict[int, list[Piece]]:
+    """Cut a file that is no model into slabs of each size."""
+    size = path.stat().st_size
+    return {
+        slab: [Piece(path=path, offset_bytes=number * slab, size_bytes=slab) for number in range(size // slab)]
+        for slab in slab_sizes
+    }
+
+
 def find_slabs(subject: Subject) -> dict[int, list[Piece]]:
     """Give each expert's part of each routed tensor that is there, by its size. ProbeError for an unusable model."""
     experts = subject.sizes.expert_count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -10,8 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import streamworthy
 from streamworthy.bench.direct_reads import ALIGNMENT_BYTES, Piece, open_direct, read_pieces
+from streamworthy.children import child_environment, module_command
 from streamworthy.errors import ProbeError
 
 if TYPE_CHECKING:
@@ -39,11 +38,9 @@ def random_pieces(paths: Sequence[Path], count: int, chooser: random.Random) -> 
 
 def measure_many(paths: Sequence[Path], budget_seconds: float) -> float:
     """Give reads a second at 32 in flight, from two processes. ProbeError when one of them says nothing."""
-    library = str(Path(streamworthy.__file__).parents[1])
-    where = os.pathsep.join(filter(None, (library, os.environ.get("PYTHONPATH", ""))))
-    command = [sys.executable, "-m", "streamworthy.bench.random_child", str(budget_seconds), *map(str, paths)]
+    command = module_command("streamworthy.bench.random_child", budget_seconds, *paths)
     with ExitStack() as stack:
-        children = [stack.enter_context(_child(command, os.environ | {"PYTHONPATH": where})) for _ in range(PROCESSES)]
+        children = [stack.enter_context(_child(command)) for _ in range(PROCESSES)]
         stack.callback(_end, children)
         for child in children:
             _line(child)  # it is ready
@@ -51,13 +48,13 @@ def measure_many(paths: Sequence[Path], budget_seconds: float) -> float:
         return sum(float(_line(child)) for child in answers)
 
 
-def _child(command: Sequence[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+def _child(command: Sequence[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=environment,
+        env=child_environment(),
         text=True,
         start_new_session=True,  # Ctrl-C is for the parent, which then ends the child
     )

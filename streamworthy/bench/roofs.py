@@ -33,9 +33,8 @@ def _memory(bench: Bench, reference: Roofs) -> Roof:
             measured=False,
             basis=f"the tier's reference: {error.message}",
         )
-    best = max(rate for threads in found.sweep for rate in threads.rates_bytes_per_second)
     basis = f"the best pass over {format_bytes(found.working_set_bytes)}, read only"
-    return Roof(name="memory", bytes_per_second=best, measured=True, basis=basis)
+    return Roof(name="memory", bytes_per_second=found.best_bytes_per_second, measured=True, basis=basis)
 
 
 def _disk(slabs: SlabReads, reference: Roofs) -> Roof:

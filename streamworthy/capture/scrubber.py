@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from streamworthy.probes.mountinfo import unescape
+from streamworthy.probes.settings import CMDLINE, mapping_kind, telling_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -123,6 +124,8 @@ class Scrubber:
     def kernel_file(self, place: str, text: str) -> str:
         """Scrub the content of a kernel file, as its format asks."""
         name = place.rpartition("/")[2]
+        if place.endswith("/dm/uuid"):
+            return f"{mapping_kind(text)}-scrubbed\n"
         if name in SECRET_FILES:
             return "scrubbed\n" if text.strip() else text
         by_line: dict[str, Callable[[str], str]] = {
@@ -132,6 +135,8 @@ class Scrubber:
         if name in by_line:
             lines = text.split("\n")
             return "\n".join(by_line[name](line) if line else line for line in lines)
+        if place == CMDLINE:
+            return f"{telling_parameters(text)}\n"
         if place.endswith("/dm/name"):
             return self.words(text)
         return _CPU_SERIAL.sub(lambda match: f"{match[1]}{'0' * 16}", self.ids(text))

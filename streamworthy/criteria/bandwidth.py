@@ -61,11 +61,20 @@ def _evidence(facts: BandwidthFacts) -> tuple[str, ...]:
         f"in slabs of {format_bytes(facts.slab_bytes)}",
         "working_set": format_bytes(facts.working_set_bytes),
         "last_level_cache": "unknown" if cache is None else format_bytes(cache),
-        "numa_nodes": _shown(numa.nodes_count),
+        "numa_nodes": _shown(None if numa.nodes is None else len(numa.nodes)),
+        "numa_local": _placed(facts),
         "zone_reclaim_mode": _shown(numa.zone_reclaim_mode),
         "numa_balancing": _shown(numa.numa_balancing),
     }
     return tuple(f"{name}={text}" for name, text in told.items())
+
+
+def _placed(facts: BandwidthFacts) -> str:
+    placed = facts.placed
+    if placed is None:
+        return f"not measured: {facts.unplaced}"
+    near, mixed = placed.local.median_bytes_per_second, placed.interleaved.median_bytes_per_second
+    return f"{format_rate(near)} by the cores of node {placed.node}, interleaved over all nodes {format_rate(mixed)}"
 
 
 def _shown(number: int | None) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.evidence import evidence
 from streamworthy.criteria.rates import rates
-from streamworthy.criteria.series import evidence, unsettled
+from streamworthy.criteria.series import unsettled
 from streamworthy.criteria.spec import within
 from streamworthy.units import (
     RATIO,
@@ -22,18 +23,10 @@ from streamworthy.verdict import Verdict, Word, verdict
 
 if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
-    from streamworthy.facts.episode import Sample, Series
+    from streamworthy.facts.episode import Series
     from streamworthy.facts.roofs import Roof, RoofFacts
 
 _LEAST_GAPS = 20  # of fewer the 95th percentile is the largest
-_CAUSES = {
-    "memory": "memory bandwidth is not used: too few threads, small matrices, or waiting for the disk",
-    "disk": "the disk is not kept busy: page faults one at a time, or a read-ahead window of the wrong size",
-}
-_FIXES = {
-    "memory": ("lscpu | grep -i mhz", "in [engine]: threads = the number of physical cores"),
-    "disk": ("cat /sys/block/*/queue/read_ahead_kb", "see disk.slab_read and storage.read_ahead"),
-}
 
 
 def judge_efficiency(series: Series, roofs: RoofFacts, limit: Limit) -> Verdict:
@@ -62,7 +55,7 @@ def judge_efficiency(series: Series, roofs: RoofFacts, limit: Limit) -> Verdict:
             fix=("run again on a quiet machine: the roof may have been measured beside another load",),
             evidence=facts,
         )
-    return within(share, limit, SHARE, samples=values, cause=_CAUSES[roof.name], fix=_FIXES[roof.name], evidence=facts)
+    return within(share, limit, SHARE, samples=values, evidence=facts)
 
 
 def _roof_lines(roofs: RoofFacts, ceiling: float, binding: Roof, read: float) -> tuple[str, ...]:
@@ -92,8 +85,6 @@ def judge_stalls(series: Series, limit: Limit) -> Verdict:
         limit,
         RATIO,
         samples=values,
-        cause=_stall_cause(series.samples),
-        fix=("ps aux --sort=-%cpu | head", "cat /sys/block/*/queue/read_ahead_kb"),
         evidence=(
             f"gap={_gap_line(gaps)}",
             *evidence(series, format_ratio, values),
@@ -116,9 +107,3 @@ def stall_ratio(gaps: tuple[float, ...]) -> float:
     """Give the 95th percentile of gaps over their median; clocks that stood still give 1."""
     middle = median(gaps)
     return percentile(gaps) / middle if middle > 0 else 1.0
-
-
-def _stall_cause(samples: tuple[Sample, ...]) -> str:
-    if any(sample.device_bytes for sample in samples):
-        return "some tokens wait for the disk much longer than others: their experts are not in memory"
-    return "some tokens take much longer than others although nothing is read: something else gets the CPU"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.clock import judge_clock
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
     from streamworthy.facts.conditions import GovernorFacts
     from streamworthy.facts.cpu import CpuFacts
+    from streamworthy.facts.plan import EnginePlan
 
 _POINTER_BITS = 64
 
@@ -39,15 +41,29 @@ def architecture(cpu: CpuFacts, limit: Limit) -> Verdict:
 
 
 @bounds(at_least=required(COUNT))
-def physical_cores(cpu: CpuFacts, limit: Limit) -> Verdict:
-    """Judge the cores that can run at once: physical ones, within affinity and CPU quota."""
+def physical_cores(cpu: CpuFacts, plan: EnginePlan, limit: Limit) -> Verdict:
+    """Judge the cores that can run at once: physical ones, within affinity and CPU quota.
+
+    An engine that is told to start more threads than can run fails too: they wait for each other at every step.
+    """
     cores = cpu.usable_cores_count
     if cores is None:
         return unknown(
             f"physical cores are not known: {cpu.cores_unknown}", "mount /sys, then: lscpu -e=CPU,CORE,SOCKET"
         )
     cause, fix = _why_few(cpu)
-    return within(cores, limit, COUNT, cause=cause, fix=fix, evidence=_core_evidence(cpu))
+    found = within(cores, limit, COUNT, cause=cause, fix=fix, evidence=_core_evidence(cpu))
+    most = cpu.runnable_threads_count
+    if found.word is not Word.PASS or plan.threads is None or plan.threads <= most:
+        return found
+    return replace(
+        found,
+        word=Word.FAIL,
+        required=f"{found.required}, and {plan.threads} threads at once",
+        cause=f"the tier's engine starts {plan.threads} threads, of which {most} may run at once (affinity or CPU "
+        "quota): the others wait, and all wait for them",
+        fix=(f"in [engine] of the tier: threads = {min(most, cores)}", "or raise the quota: docker run --cpus=N"),
+    )
 
 
 def _why_few(cpu: CpuFacts) -> tuple[str, tuple[str, ...]]:

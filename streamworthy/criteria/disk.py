@@ -30,10 +30,12 @@ if TYPE_CHECKING:
 
 _ANSWERED_RATIO = 0.9  # of the bytes asked for; below it a part never came from a device
 _MOST_SAMPLES = 500
-_SLOW_FIX = (
+_NVME_FIX = (
     "sudo nvme list -v; sudo lspci -vv | grep -E 'Non-Volatile|LnkSta'  # the link's speed and width",
     "sudo smartctl -a /dev/{device} | grep -iE 'temperature|wear|spare|error'",
 )
+_VIRTUAL = ("vd", "xvd")
+_VIRTUAL_FIX = ("give this virtual machine a faster volume, or pass a local NVMe drive through to it",)
 
 
 @bounds(at_least=required(BYTES_PER_SECOND))
@@ -131,12 +133,12 @@ def sustained(facts: SustainedReads, limit: Limit) -> Verdict:
         limit,
         SHARE,
         samples=rates,
-        cause=f"the disk falls from {format_rate(first)} to {format_rate(last)} within a minute ({heat})",
+        cause=f"the disk falls from {format_rate(first)} to {format_rate(last)} within a minute (temperature {heat})",
         fix=("give the drive a heat sink and air", *_fix(facts.state)),
         evidence=(
             f"first_third={format_rate(first)}",
             f"last_third={format_rate(last)}",
-            f"temperature={heat}",
+            f"heat={heat}",
             *(("places=read again: the shards are smaller than a minute of reads",) if facts.wrapped else ()),
             *_surroundings(facts.state),
         ),
@@ -147,7 +149,7 @@ def sustained(facts: SustainedReads, limit: Limit) -> Verdict:
 def _rate(rate: ReadRate | None, alone: ReadRate | None, state: DiskState, limit: Limit, *, what: str) -> Verdict:
     if rate is None:
         return _unmeasured(state, limit)
-    value = rate.rate_bytes_per_second
+    value, where = rate.rate_bytes_per_second, what.partition(" of ")[0]
     found = within(
         value,
         limit,
@@ -156,6 +158,8 @@ def _rate(rate: ReadRate | None, alone: ReadRate | None, state: DiskState, limit
         cause=f"the disk delivers {format_rate(value)} ({what}, {rate.lanes_count} reads in flight)",
         fix=_fix(state),
         evidence=(
+            f"reads={format_bytes(rate.block_bytes)} {where}, {rate.lanes_count} in flight, {rate.path}",
+            f"rounds={len(rate.rates_bytes_per_second)} in {format_seconds(rate.seconds)}",
             f"queue_depth_1={format_rate(alone.rate_bytes_per_second) if alone else 'not measured'}",
             f"bytes_asked={format_bytes(rate.useful_bytes)}",
             f"device_bytes={'unknown' if rate.device_bytes is None else format_bytes(rate.device_bytes)}",
@@ -200,7 +204,11 @@ def _foreign(rate: ReadRate) -> str:
 
 
 def _fix(state: DiskState) -> tuple[str, ...]:
-    return tuple(line.format(device=state.devices[0] if state.devices else "nvme0n1") for line in _SLOW_FIX)
+    device = state.devices[0] if state.devices else "nvme0n1"
+    if device.startswith(_VIRTUAL):
+        return _VIRTUAL_FIX
+    lines = _NVME_FIX if device.startswith("nvme") else (*_NVME_FIX[1:], "keep the shards on an NVMe drive")
+    return tuple(line.format(device=device) for line in lines)
 
 
 def _paths_of(size: SlabSize) -> tuple[str, ...]:
@@ -218,6 +226,7 @@ def _surroundings(state: DiskState) -> tuple[str, ...]:
     celsius, again, link = state.temperature_celsius, state.reread_ratio, state.link_bytes_per_second
     told = {
         "devices": ", ".join(state.devices) or "unknown",
+        "read": state.scratch,
         "reread": "not measured" if again is None else f"{again:.2f}x",
         "link": "unknown" if link is None else format_rate(link),
         "temperature": "unknown" if celsius is None else f"{celsius:.0f} C",
@@ -229,4 +238,4 @@ def _surroundings(state: DiskState) -> tuple[str, ...]:
 
 def _heat(facts: SustainedReads) -> str:
     before, after = facts.celsius_before, facts.celsius_after
-    return "temperature unknown" if before is None or after is None else f"{before:.0f} to {after:.0f} C"
+    return "unknown" if before is None or after is None else f"{before:.0f} to {after:.0f} C"

@@ -1,11 +1,15 @@
-"""A miss beside a busy neighbour is not this machine's: load only slows, so a pass stays one. Pure."""
+"""A miss that others may have caused is not this machine's: they only slow, so a pass stays one. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from streamworthy.units import format_share
+from streamworthy.criteria.bottleneck import NEAR_NOTHING_SHARE, Bottleneck, find_bottleneck
+from streamworthy.criteria.confirmed import confirm
+from streamworthy.criteria.picture import make_picture
+from streamworthy.facts.cause import Cause
+from streamworthy.units import format_bytes, format_share
 from streamworthy.verdict import Verdict, Word
 
 if TYPE_CHECKING:
@@ -16,7 +20,8 @@ if TYPE_CHECKING:
     from streamworthy.facts.episode import Sample, Series
 
 _LOAD_FIX = ("end that process, or wait for it, and run again", "ps aux --sort=-%cpu | head")
-_CORES_FIX = ("taskset -cp $$                # the CPUs that this shell may use", "cat /sys/fs/cgroup/cpu.max")
+_READER_FIX = ("end that process and run again", "sudo iotop -oP   # who reads")
+_CACHE_FIX = ("close what takes the memory or drops its cache, and run again", "ps aux --sort=-rss | head")
 
 
 def despite_load(
@@ -26,24 +31,32 @@ def despite_load(
     *,
     misses: Callable[[Series], bool] | None = None,
 ) -> Verdict:
-    """Judge a series; a miss is inconclusive when samples that were taken in peace do not show it alone.
+    """Judge a series and name the cause of a miss; one that samples taken in peace do not show is inconclusive.
 
     ``misses`` tells whether samples miss the limit by themselves, however few; None: as ``judge`` finds them.
     An advised limit keeps its miss, which is advice, with the disturber as the cause.
     """
     found = judge(series)
-    if found.word is not Word.FAIL:
+    if not series.samples or found.word not in (Word.FAIL, Word.PASS):
         return found
-    loads = [sample.conditions.cpu for sample in series.samples]
-    if any(load is not None and load.cramped for load in loads):
-        return replace(found, cause=_cramped(loads), fix=_CORES_FIX)
-    quiet = tuple(
-        sample for sample in series.samples if not (sample.conditions.cpu and sample.conditions.cpu.disturbed)
-    )
-    if len(quiet) == len(series.samples) or _misses_anyway(series, quiet, misses or _judged_so(judge)):
-        return found
+    behind = _cause(series, series.samples)
+    if found.word is Word.PASS:
+        return _with(found, behind)
+    disturbed = disturbances(series)
+    quiet = tuple(sample for sample in series.samples if not _disturbance(series, sample))
+    if not disturbed or _misses_anyway(series, quiet, misses or _judged_so(judge)):
+        cause = behind if len(quiet) == len(series.samples) else _cause(series, quiet)
+        return replace(_with(found, cause), cause=cause.told, fix=cause.fix)
     word = found.word if limit.level == "advise" else Word.INCONCLUSIVE
-    return replace(found, word=word, cause=_disturbed(loads), fix=_LOAD_FIX)
+    return replace(_with(found, disturbed), word=word, cause=disturbed.told, fix=disturbed.fix)
+
+
+def _cause(series: Series, samples: tuple[Sample, ...]) -> Bottleneck:
+    return confirm(find_bottleneck(make_picture(series, samples)), series.interventions)
+
+
+def _with(found: Verdict, cause: Bottleneck) -> Verdict:
+    return replace(found, evidence=(*found.evidence, f"bottleneck={cause.told}"))
 
 
 def _misses_anyway(series: Series, quiet: tuple[Sample, ...], misses: Callable[[Series], bool]) -> bool:
@@ -56,22 +69,39 @@ def _judged_so(judge: Callable[[Series], Verdict]) -> Callable[[Series], bool]:
     return lambda series: judge(series).word is Word.FAIL
 
 
-def _cramped(loads: list[CpuLoad | None]) -> str:
-    load = next(load for load in loads if load is not None and load.cramped)
-    return (
-        f"the engine's {load.threads_count} threads may use {load.allowed_cores:g} CPUs (affinity or quota) "
-        "and wait for each other"
+def disturbances(series: Series) -> Bottleneck | None:
+    """Say by whom samples were disturbed, and in how many of them; None: by nobody."""
+    words = [_disturbance(series, sample) for sample in series.samples]
+    counted = {word: words.count(word) for word in _TELL if word in words}
+    if not counted:
+        return None
+    word = max(counted, key=lambda each: counted[each])
+    tell, fix = _TELL[word]
+    within = [sample for sample, each in zip(series.samples, words, strict=True) if each == word]
+    reason = f"in {len(within)} of {len(words)} episodes {tell(tuple(within))}"
+    return Bottleneck(word=Cause.CACHE_DISTURBED if word == _CACHE else Cause.OTHER_LOAD, reason=reason, fix=fix)
+
+
+_CPU, _READER, _CACHE = "cpu", "reader", "cache"
+
+
+def _disturbance(series: Series, sample: Sample) -> str:
+    counters = sample.counters
+    if counters.cpu and counters.cpu.disturbed:
+        return _CPU
+    if series.state == "warm, resident":
+        spoiled = sample.device_bytes > NEAR_NOTHING_SHARE * series.workload.bytes_per_token * max(1, sample.tokens)
+        return _CACHE if spoiled else ""
+    return _READER if counters.others_read else ""
+
+
+def _tell_load(samples: tuple[Sample, ...]) -> str:
+    worst = max(
+        (sample.counters.cpu for sample in samples if sample.counters.cpu),
+        key=lambda load: load.others_cores + load.steal_cores,
     )
-
-
-def _disturbed(loads: list[CpuLoad | None]) -> str:
-    busy = [load for load in loads if load is not None and load.disturbed]
-    worst = max(busy, key=lambda load: load.others_cores + load.steal_cores)
     waited = (worst.wait_share or 0.0) / max(1, worst.threads_count)
-    return (
-        f"other load in {len(busy)} of {len(loads)} episodes: {describe_load(worst)}; "
-        f"each thread of the engine waited for a CPU {format_share(waited)} of the time"
-    )
+    return f"{describe_load(worst)}; each thread of the engine waited for a CPU {format_share(waited)} of the time"
 
 
 def describe_load(load: CpuLoad) -> str:
@@ -81,3 +111,24 @@ def describe_load(load: CpuLoad) -> str:
     if load.busiest:
         return f"{'; '.join(load.busiest)} ({load.others_cores:.2f} cores in all)"
     return f"processes that cannot be seen or have ended used {load.others_cores:.2f} cores"
+
+
+def _tell_reader(samples: tuple[Sample, ...]) -> str:
+    worst = max(samples, key=lambda sample: sample.counters.device_bytes or 0)
+    names = ", ".join(worst.disturbers) or "another reader"
+    return (
+        f"{names}: the device read {format_bytes(worst.counters.device_bytes or 0)}, "
+        f"the engine {format_bytes(worst.counters.engine_bytes or 0)} of it"
+    )
+
+
+def _tell_cache(samples: tuple[Sample, ...]) -> str:
+    worst = max(samples, key=lambda sample: sample.device_bytes)
+    return f"weights that had been in memory were read again, {format_bytes(worst.device_bytes)} in one of them"
+
+
+_TELL: dict[str, tuple[Callable[[tuple[Sample, ...]], str], tuple[str, ...]]] = {
+    _CPU: (_tell_load, _LOAD_FIX),
+    _READER: (_tell_reader, _READER_FIX),
+    _CACHE: (_tell_cache, _CACHE_FIX),
+}

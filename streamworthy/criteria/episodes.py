@@ -7,7 +7,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.disturbed import despite_load
-from streamworthy.criteria.series import evidence, open_verdict, unsettled
+from streamworthy.criteria.evidence import evidence
+from streamworthy.criteria.series import open_verdict, unsettled
 from streamworthy.stats import decide
 from streamworthy.stats_plan import Step, plan_for
 from streamworthy.verdict import Verdict, Word, unknown, verdict
@@ -41,11 +42,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """How a gate speaks of its number; ``cause`` and ``fix`` are for a miss."""
+    """How a gate speaks of its number."""
 
     required: str
-    cause: str
-    fix: tuple[str, ...]
     measured: Callable[[float], str] | None = None  # None: as the kind writes it
 
 
@@ -88,16 +87,13 @@ def _judge(series: Series, limit: Limit, question: Question, told: Told) -> Verd
         softly = found.step is Step.INCONCLUSIVE and limit.level == "advise"  # what is only advised leaves no run open
         word = Word.ADVICE if softly else shown.word
         return replace(shown, word=word, required=told.required, value=found.median, unit=question.kind.unit)
-    sound = found.step is Step.PASS
     return verdict(
-        Word.PASS if sound else Word.FAIL,
+        Word.PASS if found.step is Step.PASS else Word.FAIL,
         measured=(told.measured or write)(found.median),
         required=told.required,
         value=found.median,
         unit=question.kind.unit,
         samples=values,
-        cause="" if sound else told.cause,
-        fix=() if sound else told.fix,
         evidence=facts,
     )
 

@@ -35,6 +35,7 @@ _ADVICE = {
     "zfs": "ZFS keeps mapped pages twice, in its own cache (ARC) and in the page cache, so less memory is left",
     "f2fs": "f2fs is seldom used with files of this size",
 }
+COMPRESSING = frozenset(_ADVICE)  # those that may be mounted so that they compress
 
 
 def cause_of(fstype: str) -> str:
@@ -52,7 +53,8 @@ def network_cause(fstype: str) -> str:
 
 def advice_of(fstype: str) -> str:
     """Say why a filesystem is accepted with advice only."""
-    return _ADVICE.get(fstype, f"{fstype} is accepted, others are known better")
+    disk = _ON_DISK.get(_SAME_DISK.get(fstype, fstype), f"{fstype} is accepted, others are known better")
+    return _ADVICE.get(fstype, disk)
 
 
 def moving(folder: str) -> tuple[str, ...]:

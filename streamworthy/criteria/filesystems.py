@@ -5,7 +5,14 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from streamworthy.criteria.filesystem_types import advice_of, cause_of, decompressing, moving, network_cause
+from streamworthy.criteria.filesystem_types import (
+    COMPRESSING,
+    advice_of,
+    cause_of,
+    decompressing,
+    moving,
+    network_cause,
+)
 from streamworthy.criteria.finding import Finding
 from streamworthy.verdict import Word
 
@@ -36,14 +43,15 @@ def _type_of(volume: Volume, mount: Mount, accept: Collection[str], advise: Coll
     fstype, measured = mount.fstype, _name(volume, mount)
     compressed = _compression(volume, mount)
     if fstype not in accept and fstype not in advise:
-        fix = moving(_folder(volume))
+        fix = _leaving(volume, mount)
         return Finding(word=Word.FAIL, measured=measured, cause=f"{measured}: {cause_of(fstype)}", fix=fix)
     if compressed:
         cause = f"{measured} {compressed}: each page fault decompresses a whole block"
         fix = decompressing(fstype, mount.mount_point, next(iter(volume.shards), ""))
         return Finding(word=Word.FAIL, measured=f"{measured}, compressed", cause=cause, fix=fix)
     if fstype in advise:
-        fix = (f"# keep compression off for {_folder(volume)}", "# ext4 or xfs is the safer choice")
+        compressing = fstype in COMPRESSING
+        fix = (f"# keep compression off for {_folder(volume)}",) if compressing else _leaving(volume, mount)
         return Finding(word=Word.ADVICE, measured=measured, cause=f"{measured}: {advice_of(fstype)}", fix=fix)
     return Finding(word=Word.PASS, measured=measured, cause="", fix=())
 

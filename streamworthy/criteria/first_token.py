@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 @bounds(at_most=required(SECONDS))
 def cold(series: Series, limit: Limit) -> Verdict:
     """Judge the time from the engine's start with evicted files to its first token, load included."""
-    return _judge(series, limit, "the disk cannot deliver the model in this time: the load reads all of it")
+    return _judge(series, limit)
 
 
 @bounds(at_most=required(SECONDS))
 def warm(series: Series, limit: Limit) -> Verdict:
     """Judge the time from a prompt to its first token in the warm state."""
-    return _judge(series, limit, "the prompt is processed too slowly: compute, or reading when weights exceed memory")
+    return _judge(series, limit)
 
 
 def seconds(series: Series) -> tuple[float, ...]:
@@ -35,10 +35,5 @@ def question(series: Series, limit: Limit) -> Question:  # noqa: ARG001 - every 
     return Question(values=seconds, bound=limit.values["at_most"], at_least=False, kind=SECONDS)
 
 
-def _judge(series: Series, limit: Limit, cause: str) -> Verdict:
-    told = Told(
-        required=format_required(SECONDS, limit),
-        cause=cause,
-        fix=("raise ubatch_tokens in the tier's [engine] table: a prompt reads the weights once for each ubatch",),
-    )
-    return judge_episodes(series, limit, question(series, limit), told)
+def _judge(series: Series, limit: Limit) -> Verdict:
+    return judge_episodes(series, limit, question(series, limit), Told(required=format_required(SECONDS, limit)))

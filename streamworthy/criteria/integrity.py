@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.content import content_evidence, fetch_again, some, tell_open, tell_wrong
+from streamworthy.criteria.leaks import how_to_clean, tell_leak
 from streamworthy.criteria.spec import Limit, bounds
-from streamworthy.units import format_bytes, format_rate, format_seconds, format_share
+from streamworthy.criteria.tensor_data import (
+    coverage,
+    how_to_mend,
+    is_torn,
+    is_zero_matrix,
+    scan_evidence,
+    tell_broken,
+    tell_torn,
+    tell_zero_matrix,
+)
+from streamworthy.units import format_bytes, format_counted, format_share
 from streamworthy.verdict import Verdict, Word, unknown, verdict
 
 if TYPE_CHECKING:
-    from streamworthy.facts.integrity import HashFacts, ShardHash
+    from collections.abc import Mapping
+
+    from streamworthy.facts.integrity import HashFacts, MetadataScan, TensorScan
     from streamworthy.facts.shards import ExtentFacts, SetExtents
 
 # A preallocated download leaves large holes; zeros that `cp --sparse` skipped in a sound file are a row or two.
 _HOLE_SHARE = 0.01
+# Sizes at which something else than a broken download cuts a file, often without an error.
+_CUTTERS = {
+    2**32 - 1: ": exactly the largest file of FAT32, on which it is or was; exFAT, ext4 and xfs hold larger ones",
+    2**31 - 1: ": exactly what a program with 32-bit file offsets can write; fetch or copy it with another one",
+}
+_FINISH = "finish or repeat the download of these shards, then compare: sha256sum -c MANIFEST"
+_LEAVE_DRIVE = (
+    "sudo dmesg | tail    # shows read errors of the drive",
+    "sudo smartctl -a /dev/DRIVE    # its own word on its health",
+    "download these shards again, to another drive",
+)
 _AS_LISTED = "every shard as the manifest says"
-_NAMED = 8  # a set of sixty shards is not spelled out in one sentence
 _WHEN_UNREAD = (
     "wait until no download writes to these files any more, then run again",
     "sudo dmesg | tail    # shows read errors of the drive",
 )
+_WHEN_UNCHECKED = ("pip install xxhash    # or a manifest with sha256 lines: llama-gguf-hash --sha256 SHARD",)
 _HOW_TO_GET_A_MANIFEST = (
     "give the publisher's list: --sha256 SHA256SUMS",
     "hf download OWNER/REPOSITORY --include '*.gguf' --local-dir FOLDER    # keeps each file's hash beside it",
@@ -32,15 +56,21 @@ _HOW_TO_GET_A_MANIFEST = (
 def extents(facts: SetExtents, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
     """Every tensor lies inside its file, and the file was written there."""
     broken = tuple(_fault(shard) for shard in facts.shards if _fault(shard)) + facts.cut
-    if broken:
+    unread = tuple(_read_fault(shard) for shard in facts.shards if shard.ends.error)
+    if broken or unread:
+        kinds = [
+            f"{len(lines)} of {format_counted(_count(facts), 'shard')} {said}"
+            for lines, said in ((broken, "cut short"), (unread, "with a read error"))
+            if lines
+        ]
         return verdict(
             Word.FAIL,
-            measured=f"{len(broken)} of {_count(facts)} shard{'s' if _count(facts) > 1 else ''} cut short",
+            measured="; ".join(kinds),
             required="every tensor inside its file",
-            value=float(len(broken)),
+            value=float(len(broken) + len(unread)),
             unit="count",
-            cause="; ".join(broken),
-            fix=("finish or repeat the download of these shards, then compare: sha256sum -c MANIFEST",),
+            cause="; ".join(broken + unread),
+            fix=(*((_FINISH,) if broken else ()), *(_LEAVE_DRIVE if unread else ())),
             evidence=_notes(facts),
         )
     if facts.unread:
@@ -51,7 +81,7 @@ def extents(facts: SetExtents, limit: Limit) -> Verdict:  # noqa: ARG001 - every
     tensors = sum(shard.tensor_count for shard in facts.shards)
     return verdict(
         Word.PASS,
-        measured=f"{tensors} tensors inside {len(facts.shards)} file{'s' if len(facts.shards) > 1 else ''}",
+        measured=f"{format_counted(tensors, 'tensor')} inside {format_counted(len(facts.shards), 'file')}",
         required="every tensor inside its file",
         value=0.0,
         unit="count",
@@ -68,7 +98,7 @@ def _fault(shard: ExtentFacts) -> str:
         return (
             f"{shard.name} has {format_bytes(shard.have_bytes)} of {format_bytes(shard.need_bytes)}"
             f" ({format_share(shard.have_bytes / shard.need_bytes)}, {shard.need_bytes - shard.have_bytes} bytes are"
-            f" missing; first tensor outside: {shard.first_outside})"
+            f" missing; first tensor outside: {shard.first_outside}){_CUTTERS.get(shard.have_bytes, '')}"
         )
     if shard.hole_bytes >= _HOLE_SHARE * shard.need_bytes and shard.hole_bytes:
         return (
@@ -76,6 +106,13 @@ def _fault(shard: ExtentFacts) -> str:
             f" {shard.first_hole_bytes}: a download that allocates first and was interrupted?"
         )
     return ""
+
+
+def _read_fault(shard: ExtentFacts) -> str:
+    return (
+        f"{shard.name} cannot be read at byte {shard.ends.failed_byte}, the end of a stretch on its disk:"
+        f" {shard.ends.error}, a read error of the drive or of what lies below it"
+    )
 
 
 def _notes(facts: SetExtents) -> tuple[str, ...]:
@@ -87,88 +124,84 @@ def _notes(facts: SetExtents) -> tuple[str, ...]:
             notes.append(f"trailing={shard.name}: {shard.trailing_bytes} bytes behind its tensors belong to no tensor")
         if 0 < shard.hole_bytes < _HOLE_SHARE * shard.need_bytes:
             notes.append(f"holes={shard.name}: {shard.hole_bytes} bytes read as zeros")
-    return tuple(notes)
+    tried = sum(shard.ends.read_count for shard in facts.shards)
+    every = sum(shard.ends.extents_count for shard in facts.shards)
+    return (*notes, *((f"ends_read={tried} of {every} extents",) if every else ()))
+
+
+@bounds()
+def tensors(facts: TensorScan, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
+    """No weight that was looked at is NaN or infinite, and no range of weights was left out."""
+    torn = [run for run in facts.zero_runs if is_torn(run)]
+    zero = [run for run in facts.zero_runs if is_zero_matrix(run)]
+    faults = (*(tell_broken(one) for one in facts.broken), *(tell_torn(run) for run in torn))
+    if not faults and facts.unread:
+        return unknown(f"not looked at: {some(facts.unread)}", "\n".join(_WHEN_UNREAD))
+    paths = [str(one.path) for one in facts.broken] + [str(run.path) for run in (*torn, *zero)]
+    count = format_counted(facts.tensor_count, "tensor")
+    return verdict(
+        Word.FAIL if faults else Word.ADVICE if zero else Word.PASS,
+        measured=f"{format_counted(len(faults), 'fault')} in {count}, looked at {coverage(facts)}",
+        required="no NaN, no infinity, no range left out",
+        value=float(len(faults)),
+        unit="count",
+        cause=some(faults or tuple(tell_zero_matrix(run) for run in zero)),
+        fix=tuple(how_to_mend(paths)) if paths else (),
+        evidence=tuple(scan_evidence(facts)),
+    )
+
+
+@bounds()
+def metadata_leaks(facts: MetadataScan, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
+    """No key tells who made the file, on which machine, or with which token."""
+    return verdict(
+        Word.FAIL if facts.leaks else Word.PASS,
+        measured=f"{format_counted(len(facts.leaks), 'finding')} in {format_counted(facts.key_count, 'key')} with text",
+        required="no paths, hosts, tokens, e-mails",
+        value=float(len(facts.leaks)),
+        unit="count",
+        cause=some(tuple(tell_leak(leak) for leak in facts.leaks)),
+        fix=tuple(how_to_clean(facts.leaks)) if facts.leaks else (),
+        evidence=tuple(f"cut={key}: only its beginning was looked at" for key in facts.cut),
+    )
 
 
 @bounds()
 def hashes(facts: HashFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - every criterion takes its limit
-    """Every shard has the content that its manifest says."""
+    """Every shard has the content that its manifest says, whole or tensor by tensor."""
+    count = format_counted(facts.shard_count, "shard")
     if facts.manifest is None:
         return unknown(
-            f"content not verified: no manifest for {_shards(facts.shard_count)};"
-            " wrong bytes of the right size load and run",
+            f"content not verified: no manifest for {count}; wrong bytes of the right size load and run",
             "\n".join(_HOW_TO_GET_A_MANIFEST),
         )
-    wrong = tuple(shard for shard in facts.shards if not shard.matches)
+    wrong = tell_wrong(facts)
     if wrong or facts.manifest.missing:
         return _content_differs(facts, wrong, facts.manifest.missing)
-    open_ = (*facts.unread, *(f"{name} is in no manifest" for name in facts.manifest.unlisted))
+    open_ = tell_open(facts)
     if open_:
-        return unknown(
-            f"content not verified: {len(open_)} of {_shards(facts.shard_count)}: {_some(open_)}",
-            "\n".join(_WHEN_UNREAD if facts.unread else _HOW_TO_GET_A_MANIFEST),
-        )
+        how = _WHEN_UNREAD if facts.unread else _WHEN_UNCHECKED if facts.unchecked else _HOW_TO_GET_A_MANIFEST
+        return unknown(f"content not verified: {len(open_)} of {count}: {some(open_)}", "\n".join(how))
+    checked = {shard.expected.path for shard in facts.shards} | {one.expected.path for one in facts.tensors}
     return verdict(
         Word.PASS,
-        measured=f"{len(facts.shards)} of {_shards(facts.shard_count)} match",
+        measured=f"{len(checked)} of {count} match",
         required=_AS_LISTED,
         value=0.0,
         unit="count",
-        evidence=_hash_evidence(facts),
+        evidence=content_evidence(facts),
     )
 
 
-def _content_differs(facts: HashFacts, wrong: tuple[ShardHash, ...], missing: tuple[str, ...]) -> Verdict:
-    differ = tuple(
-        f"{shard.expected.path.name} has {_prefix(shard.found.digest)}, expected {_prefix(shard.expected.digest)}"
-        f" ({shard.expected.source})"
-        for shard in wrong
-    )
-    absent = tuple(f"{name} is in the manifest and not there" for name in missing)
-    again = tuple(line for shard in wrong for line in _fetch_again(shard))
+def _content_differs(facts: HashFacts, wrong: Mapping[str, str], missing: tuple[str, ...]) -> Verdict:
+    differ = (*wrong.values(), *(f"{name} is in the manifest and not there" for name in missing))
     return verdict(
         Word.FAIL,
-        measured=f"{len(wrong) + len(missing)} of {_shards(facts.shard_count + len(missing))} wrong or missing",
+        measured=f"{len(differ)} of {format_counted(facts.shard_count + len(missing), 'shard')} wrong or missing",
         required=_AS_LISTED,
-        value=float(len(wrong) + len(missing)),
+        value=float(len(differ)),
         unit="count",
-        cause=_some(differ + absent),
-        fix=again + tuple(f"download {name}" for name in missing),
-        evidence=(*(f"wrong={line}" for line in differ + absent), *_hash_evidence(facts)),
+        cause=some(differ),
+        fix=(*fetch_again(facts, wrong), *(f"download {name}" for name in missing)),
+        evidence=(*(f"wrong={line}" for line in differ), *content_evidence(facts)),
     )
-
-
-def _fetch_again(shard: ShardHash) -> tuple[str, ...]:
-    if shard.expected.download:
-        return shard.expected.download
-    path = shlex.quote(str(shard.expected.path))
-    return (f"mv {path} {path}.wrong    # then download {shard.expected.path.name} again from where it came",)
-
-
-def _hash_evidence(facts: HashFacts) -> tuple[str, ...]:
-    manifest = facts.manifest
-    notes = [f"manifest={source}" for source in manifest.sources] if manifest else []
-    if facts.read_bytes and facts.read_seconds:
-        rate = format_rate(facts.read_bytes / facts.read_seconds)
-        notes.append(f"hashed={format_bytes(facts.read_bytes)} in {format_seconds(facts.read_seconds)}, {rate}")
-    stored = sorted(shard.found.hashed_at for shard in facts.shards if shard.found.stored)
-    if stored:
-        notes.append(f"stored={len(stored)} results stand since {stored[0]} (--rehash reads the shards again)")
-    if manifest and manifest.unknown:
-        notes.append(f"not of this set={_some(manifest.unknown)}")
-    if facts.store_note:
-        notes.append(f"store={facts.store_note}")
-    return (*notes, *(f"unread={line}" for line in facts.unread))
-
-
-def _prefix(digest: str) -> str:
-    return f"{digest[:12]}..."
-
-
-def _shards(count: int) -> str:
-    return f"{count} shard{'' if count == 1 else 's'}"
-
-
-def _some(lines: tuple[str, ...]) -> str:
-    more = f"; and {len(lines) - _NAMED} more" if len(lines) > _NAMED else ""
-    return "; ".join(lines[:_NAMED]) + more

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.address_limits import judge_address_space
 from streamworthy.criteria.finding import worst
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
 from streamworthy.criteria.swap_disks import judge_swap
@@ -13,7 +14,7 @@ from streamworthy.verdict import Verdict, Word, not_applicable, unknown, verdict
 
 if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
-    from streamworthy.facts.memory import MemlockFacts, MemoryFacts, SwapFacts
+    from streamworthy.facts.memory import AddressSpaceFacts, MemlockFacts, MemoryFacts, SwapFacts
 
 _WSL_FIX = (
     r"in Windows, in %UserProfile%\.wslconfig, each key on its own line: [wsl2]",
@@ -177,6 +178,12 @@ def _why_locked_out(memlock: MemlockFacts) -> tuple[str, tuple[str, ...]]:
 
 
 @bounds()
+def address_space(facts: AddressSpaceFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - no bounds
+    """Judge whether the engine's process may map the shards beside its own memory."""
+    return judge_address_space(facts)
+
+
+@bounds()
 def swap_location(swap: SwapFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - judged by the disks themselves
     """Judge the disks under swap: spinning ones fail, the model's own one is advised against."""
     if not swap.devices:
@@ -233,6 +240,10 @@ def swappiness(swap: SwapFacts, limit: Limit) -> Verdict:
         return not_applicable(_NO_SWAP, measured="none" if found is None else COUNT.format(found))
     if found is None:
         return unknown("vm.swappiness is not told by this system")
+    if not swap.cushion_bytes:  # Documentation/admin-guide/sysctl/vm.rst: beyond 100 for swap in memory
+        return not_applicable(
+            "all swap is compressed memory (zram), for which high values are meant", measured=COUNT.format(found)
+        )
     wanted = COUNT.format(limit.values["at_most"])
     cause = "page cache of streamed weights pushes programs out to swap"
     return within(found, limit, COUNT, cause=cause, fix=(f"sudo sysctl vm.swappiness={wanted}",))

@@ -16,9 +16,4 @@ if TYPE_CHECKING:
 @bounds(at_least=required(TOKENS_PER_SECOND))
 def rate(series: Series, limit: Limit) -> Verdict:
     """Judge prompt tokens a second in the warm state."""
-    return judge_rate(
-        series,
-        limit,
-        cause="the prompt is processed too slowly: compute, or reading when weights exceed memory",
-        fix=("raise ubatch_tokens in the tier's [engine] table: a prompt reads the weights once for each ubatch",),
-    )
+    return judge_rate(series, limit)

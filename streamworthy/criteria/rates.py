@@ -29,7 +29,7 @@ def question(series: Series, limit: Limit) -> Question:  # noqa: ARG001 - every 
     return at_least(limit.values["at_least"])
 
 
-def judge_rate(series: Series, limit: Limit, *, cause: str, fix: tuple[str, ...]) -> Verdict:
-    """Judge each episode's rate against ``at_least``; a miss is put down to ``cause``, or to other load."""
-    told = Told(required=format_required(TOKENS_PER_SECOND, limit), cause=cause, fix=fix)
+def judge_rate(series: Series, limit: Limit) -> Verdict:
+    """Judge each episode's rate against ``at_least``."""
+    told = Told(required=format_required(TOKENS_PER_SECOND, limit))
     return judge_episodes(series, limit, question(series, limit), told)

@@ -12,7 +12,7 @@ from streamworthy.units import format_bytes, format_ratio, format_share
 from streamworthy.verdict import Word
 
 if TYPE_CHECKING:
-    from streamworthy.facts.storage import Mount, Volume, VolumesFacts
+    from streamworthy.facts.storage import Allocation, Mount, Volume, VolumesFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,7 @@ class Room:
     writable: bool  # False: what is missing would be put into a read-only mount
     sealed: bool  # the filesystem itself is read-only, at each of its mounts
     room_bytes: int | None  # available plus what is placed; None: statvfs gave no answer
+    reserve_bytes: int  # free, and not for everyone
 
     @property
     def ratio(self) -> float | None:
@@ -37,9 +38,12 @@ def rooms_of(facts: VolumesFacts) -> list[Room]:
     groups: dict[str, list[Volume]] = {}
     for volume in facts.volumes:
         groups.setdefault(volume.mount.major_minor, []).append(volume)
-    missing = max(0, (facts.set_total_bytes or 0) - sum(volume.shard_bytes for volume in facts.volumes))
     return [
-        _room(volumes, facts.home, missing if any(each.mount.mount_point == facts.home for each in volumes) else 0)
+        _room(
+            volumes,
+            facts.home,
+            facts.missing_bytes if any(each.mount.mount_point == facts.home for each in volumes) else 0,
+        )
         for volumes in groups.values()
     ]
 
@@ -54,6 +58,7 @@ def _room(volumes: list[Volume], home: str, missing_bytes: int) -> Room:
         writable=not any("ro" in mount.options or is_sealed(mount) for mount in mounts if mount.mount_point == home),
         sealed=all(is_sealed(mount) for mount in mounts),
         room_bytes=space.available_bytes + placed if space is not None and space.total_bytes else None,
+        reserve_bytes=space.free_bytes - space.available_bytes if space is not None else 0,
     )
 
 
@@ -79,7 +84,31 @@ def judge_room(room: Room, at_least: float) -> Finding:
         return Finding(word=Word.PASS, measured=measured, cause="", fix=())
     lacking = math.ceil(at_least * room.share_bytes) - (room.room_bytes or 0)
     cause = f"{room.mount_point} lacks {format_bytes(lacking)} of the room that the set needs there"
-    return Finding(word=Word.FAIL, measured=measured, cause=cause, fix=_freeing(room.mount_point))
+    fix = _freeing(room.mount_point)
+    if room.reserve_bytes >= lacking:
+        cause += f"; {format_bytes(room.reserve_bytes)} more are free but reserved, on ext4 for root"
+        fix = (f"sudo tune2fs -m 0 $(findmnt -no SOURCE {shlex.quote(room.mount_point)})  # ext4", *fix)
+    return Finding(word=Word.FAIL, measured=measured, cause=cause, fix=fix)
+
+
+def judge_allocation(asked: Allocation) -> list[Finding]:
+    """Judge what the filesystem said when it was asked for the room of the missing shards: a finding if it refused."""
+    if not asked.error:
+        return []
+    folder, size = shlex.quote(asked.folder), format_bytes(asked.size_bytes)
+    fix: tuple[str, ...]
+    measured = f"{size} refused at {asked.folder} ({asked.error})"
+    if asked.error == "EDQUOT":
+        cause = f"a quota leaves less than the {size} that are still missing, however much statvfs calls available"
+        fix = (
+            "quota -s; sudo repquota -s -a  # of users and groups",
+            f"sudo btrfs qgroup show -pcre {folder}  # of btrfs; sudo zfs get quota,refquota  # of ZFS",
+            "# have the quota raised, or choose a folder without one",
+        )
+    else:
+        cause = f"the filesystem does not give the {size} that are still missing, which statvfs calls available"
+        fix = (f"df --block-size=1 {folder}", f"sudo btrfs filesystem usage {folder}  # of btrfs: data and metadata")
+    return [Finding(word=Word.FAIL, measured=measured, cause=cause, fix=fix)]
 
 
 def _closed(room: Room) -> Finding:

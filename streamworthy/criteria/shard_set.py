@@ -10,6 +10,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from streamworthy.units import format_counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -85,7 +87,10 @@ def _duplicates(sound: Sequence[tuple[ShardHeader, HeaderFacts]]) -> Iterable[Fa
         again = [tensor.name for tensor in header.tensors if owners.get(tensor.name, entry.name) != entry.name]
         if again:
             first = owners[again[0]]
-            yield f"{entry.name}: {len(again)} tensors are in {first} too, the first is {again[0]}", _AGAIN
+            yield (
+                f"{entry.name}: has {format_counted(len(again), 'tensor')} of {first} too, the first is {again[0]}",
+                _AGAIN,
+            )
         for tensor in header.tensors:
             owners.setdefault(tensor.name, entry.name)
 
@@ -96,10 +101,13 @@ def _sum_faults(sound: Sequence[tuple[ShardHeader, HeaderFacts]]) -> Iterable[Fa
     if len(told) > 1:
         yield f"split.tensors.count differs between shards: {', '.join(sorted(map(str, told)))}", _AGAIN
     elif told != {tensors}:
-        yield f"the shards hold {tensors} tensors, split.tensors.count says {next(iter(told))}", _AGAIN
+        yield (
+            f"the shards hold {format_counted(tensors, 'tensor')}, split.tensors.count says {next(iter(told))}",
+            _AGAIN,
+        )
     empty = _empty_layers(sound)
     if empty:
-        yield f"{len(empty)} layers have no tensors, the first is {empty[0]}", _AGAIN
+        yield f"{format_counted(len(empty), 'layer')} without tensors, the first is {empty[0]}", _AGAIN
 
 
 def _empty_layers(sound: Sequence[tuple[ShardHeader, HeaderFacts]]) -> list[int]:

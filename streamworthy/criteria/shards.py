@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamworthy.criteria.shard_set import Fault, find_set_faults, find_set_notes
 from streamworthy.criteria.spec import Limit, bounds, required
-from streamworthy.units import BYTES, format_bytes
+from streamworthy.units import BYTES, format_bytes, format_counted
 from streamworthy.verdict import Verdict, Word, not_applicable, unknown, verdict
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def names(facts: ShardListing, limit: Limit) -> Verdict:  # noqa: ARG001 - every
         )
     return verdict(
         Word.FAIL,
-        measured=_counted(len(faults), "name") + " out of place" if facts.shards else "no single model",
+        measured=format_counted(len(faults), "name") + " out of place" if facts.shards else "no single model",
         required=_PATTERN,
         cause="; ".join(_some([cause for cause, _ in faults])),
         fix=tuple(dict.fromkeys(fix for _, fix in faults if fix)),
@@ -75,10 +75,6 @@ def _name_notes(facts: ShardListing) -> Iterable[str]:
         yield from (f"also here={name}" for name in _some(facts.others))
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
 def _some(names: Sequence[str]) -> tuple[str, ...]:
     more = (f"and {len(names) - _NAMED} more",) if len(names) > _NAMED else ()
     return (*names[:_NAMED], *more)
@@ -90,19 +86,21 @@ def complete(facts: ShardListing, total: SetTotal, files: OpenFiles, limit: Limi
     if facts.form == "byte_split":
         return unknown("pieces without headers do not tell how many there are", "see the gate shards.names")
     dangling = tuple(shard.name for shard in facts.shards if shard.real_path is None)
-    absent = len(facts.missing) + len(dangling)
+    empty = tuple(shard.name for shard in facts.shards if shard.real_path is not None and not shard.size_bytes)
+    absent = len(facts.missing) + len(dangling) + len(empty)
     if not absent and files.soft_count is not None and files.soft_count < facts.count + _OTHER_FILES:
         return _too_many(facts.count, files)
     about = "" if total.exact else "about "
+    count = format_counted(facts.count, "shard")
     return verdict(
         Word.FAIL if absent else Word.PASS,
-        measured=f"{facts.count - absent} of {_counted(facts.count, 'shard')}, {format_bytes(total.present_bytes)} of"
+        measured=f"{facts.count - absent} of {count}, {format_bytes(total.present_bytes)} of"
         f" {about}{format_bytes(total.whole_bytes)}",
-        required=f"{facts.count} of {_counted(facts.count, 'shard')}",
+        required=f"{facts.count} of {count}",
         value=float(facts.count - absent),
         unit="count",
-        cause=_absence(facts, dangling, total) if absent else "",
-        fix=tuple(_fetch(facts, dangling)) if absent else (),
+        cause=_absence(facts, dangling, empty, total) if absent else "",
+        fix=tuple(_fetch(facts, (*dangling, *empty))) if absent else (),
         evidence=(f"size={total.basis}",),
     )
 
@@ -112,11 +110,11 @@ def _too_many(count: int, files: OpenFiles) -> Verdict:
     raised = files.hard_count is None or files.hard_count >= need
     return verdict(
         Word.FAIL,
-        measured=f"{count} shards, {files.soft_count} open files allowed",
+        measured=f"{format_counted(count, 'shard')}, {format_counted(files.soft_count or 0, 'open file')} allowed",
         required=f"{need} open files",
         value=float(files.soft_count or 0),
         unit="count",
-        cause=f"the engine keeps all {count} shards open while it loads, and stops with 'Too many open files'",
+        cause="the engine keeps all shards open while it loads, and stops with 'Too many open files'",
         fix=(
             f"ulimit -n {need}"
             if raised
@@ -126,12 +124,14 @@ def _too_many(count: int, files: OpenFiles) -> Verdict:
     )
 
 
-def _absence(facts: ShardListing, dangling: tuple[str, ...], total: SetTotal) -> str:
+def _absence(facts: ShardListing, dangling: tuple[str, ...], empty: tuple[str, ...], total: SetTotal) -> str:
     parts = []
     if facts.missing:
         parts.append(f"missing: {_ranges(facts.missing)}")
     if dangling:
         parts.append(f"blob missing behind the links {', '.join(_some(dangling))}: cache moved, or copied without it?")
+    if empty:
+        parts.append(f"empty: {', '.join(_some(empty))}: the download did not begin, or the disk was full?")
     left = max(0, total.whole_bytes - total.present_bytes)
     return f"{'; '.join(parts)}; {'' if total.exact else 'about '}{format_bytes(left)} to fetch"
 
@@ -147,9 +147,9 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join("-".join(str(one) for one in part) for part in parts)
 
 
-def _fetch(facts: ShardListing, dangling: tuple[str, ...]) -> Iterable[str]:
+def _fetch(facts: ShardListing, others: tuple[str, ...]) -> Iterable[str]:
     absent = [f"{facts.prefix}-{number:05d}-of-{facts.count:05d}.gguf" for number in facts.missing]
-    for name in (*absent, *dangling)[:_NAMED]:
+    for name in (*absent, *others)[:_NAMED]:
         yield f"hf download OWNER/REPOSITORY {shlex.quote(name)} --local-dir {shlex.quote(facts.folder)}"
 
 
@@ -163,8 +163,8 @@ def headers(facts: ShardListing, found: tuple[ShardHeader, ...], limit: Limit) -
     sound = sum(1 for entry in found if entry.header and not entry.faults)
     return verdict(
         Word.FAIL if faults else Word.PASS,
-        measured=f"{sound} of {_counted(len(found), 'header')} sound, {tensors} tensors"
-        + (f", {_counted(len(faults), 'fault')}" if faults else ""),
+        measured=f"{sound} sound of {format_counted(len(found), 'header')}, {format_counted(tensors, 'tensor')}"
+        + (f", {format_counted(len(faults), 'fault')}" if faults else ""),
         required="sound headers that agree",
         value=float(len(faults)),
         unit="count",
@@ -206,7 +206,7 @@ def sizes(facts: ShardListing, total: SetTotal, limit: Limit) -> Verdict:
         value=float(worst or max((shard.size_bytes for shard in facts.shards), default=0)),
         unit=BYTES.unit,
         samples=tuple(float(shard.size_bytes) for shard in facts.shards),
-        cause=f"{len(small)} shards are smaller, {len(large)} larger" if small or large else "",
+        cause=f"too small: {len(small)}, too large: {len(large)}" if small or large else "",
         fix=(
             f"llama-gguf-split --merge {facts.shards[0].name} WHOLE.gguf",
             "llama-gguf-split --split --split-max-size 18G WHOLE.gguf PREFIX",

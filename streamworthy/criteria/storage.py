@@ -9,19 +9,26 @@ from typing import TYPE_CHECKING
 from streamworthy.criteria.disks import judge_medium, judge_transport
 from streamworthy.criteria.filesystems import judge_filesystem, network_findings
 from streamworthy.criteria.finding import Finding, worst
+from streamworthy.criteria.health import judge_health
+from streamworthy.criteria.link import judge_link
+from streamworthy.criteria.mapping import judge_mapping, mapping_evidence
 from streamworthy.criteria.quiet import judge_activity, judge_temperature
 from streamworthy.criteria.read_ahead import advised_fix, describe_read_ahead
-from streamworthy.criteria.room import is_sealed, judge_room, judge_used, rooms_of, used_share_of
+from streamworthy.criteria.room import is_sealed, judge_allocation, judge_room, judge_used, rooms_of, used_share_of
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
-from streamworthy.units import KELVIN, RATIO, SECONDS, SHARE, WORDS, format_bytes, format_seconds
+from streamworthy.units import BYTES_PER_SECOND, KELVIN, RATIO, SECONDS, SHARE, WORDS, format_bytes, format_seconds
 from streamworthy.verdict import Verdict, Word, not_applicable, unknown
 
 if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
     from streamworthy.facts.conditions import ActivityFacts, TemperatureFacts
     from streamworthy.facts.disk import ReadAheadFacts, SlabReads
-    from streamworthy.facts.storage import LatencyFacts, RandomReads, Volume, VolumeLatency, VolumesFacts
+    from streamworthy.facts.drives import HealthFacts, LinkFacts
+    from streamworthy.facts.mapping import MappingFacts
+    from streamworthy.facts.plan import EnginePlan
+    from streamworthy.facts.storage import Allocation, LatencyFacts, RandomReads, Volume, VolumeLatency, VolumesFacts
 
+_ON_THE_HOST = "run on the host itself, or mount a folder of the host that lies on one disk"
 _BASIS = (
     "a bare disk of 7200 turns a minute needs 4.2 ms for half a turn; a host's cache can hide one, so this says "
     "'no bare spinning disk', and the measured read rates say the rest"
@@ -42,6 +49,17 @@ def network(facts: VolumesFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - eve
     """Judge whether each read stays in this kernel: no network, no hypervisor's relay, no FUSE."""
     found = [each for volume in facts.volumes for each in network_findings(volume)]
     return worst(found, required="local")
+
+
+@bounds()
+def mappable(facts: MappingFacts, plan: EnginePlan, limit: Limit) -> Verdict:  # noqa: ARG001 - no bounds
+    """Judge whether each shard can be mapped as the engine maps it, by having done so."""
+    if facts.missing or not plan.mmap:
+        return not_applicable(facts.missing or "the tier's engine reads the shards into memory instead of mapping them")
+    if facts.unknown:
+        return unknown(f"whether shards can be mapped was not tried: {facts.unknown}")
+    found = [each for volume in facts.volumes for each in judge_mapping(volume, facts.deadline_seconds)]
+    return worst(found, required="one page of each shard mapped shared", evidence=mapping_evidence(facts))
 
 
 @bounds(random_read_at_most=required(SECONDS))
@@ -86,6 +104,41 @@ def _evidence(mount_point: str, reads: RandomReads) -> str:
     return f"random_read_at_{mount_point}=median {median}, p99 {p99} of {reads.read_count} reads, {reads.method}"
 
 
+@bounds()
+def link(facts: LinkFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - no bounds: both ends of a link say what it could
+    """Judge whether the PCIe link of each NVMe drive is what drive and slot can do."""
+    if facts.unknown:
+        return unknown(f"the drives are not known, nor their links: {facts.unknown}", _ON_THE_HOST)
+    if not facts.links:
+        return not_applicable(f"no drive with a PCIe link of its own: {', '.join(facts.others) or 'no disk at all'}")
+    rates = [each.current.bytes_per_second for each in facts.links if each.current is not None]
+    return worst(
+        [judge_link(each) for each in facts.links],
+        required="the best that drive and slot can do",
+        value=min(rates, default=None),
+        unit=BYTES_PER_SECOND.unit if rates else "",
+        evidence=tuple(f"{each.function}={'read' if each.loaded else 'idle'}" for each in facts.links),
+    )
+
+
+@bounds(advised_at_most=required(SHARE))
+def health(facts: HealthFacts, limit: Limit) -> Verdict:
+    """Judge what each NVMe drive says of its own health; a drive that is worn beyond ``advised_at_most`` is advised."""
+    if facts.unknown:
+        return unknown(f"the drives are not known, nor their health: {facts.unknown}", _ON_THE_HOST)
+    if not facts.drives:
+        asked = ", ".join(facts.others) or "no disk at all"
+        return not_applicable(f"only NVMe drives are asked for their health, and below the model is {asked}")
+    advised = limit.values["advised_at_most"]
+    used = [drive.log.used_share for drive in facts.drives if drive.log is not None]
+    return worst(
+        [judge_health(drive, advised) for drive in facts.drives],
+        required=f"no critical state, at most {SHARE.format(advised)} used",
+        value=max(used, default=None),
+        unit=SHARE.unit if used else "",
+    )
+
+
 @bounds(prefer=required(WORDS))
 def mount_options(facts: VolumesFacts, limit: Limit) -> Verdict:
     """Judge whether reads avoid access-time writes: any preferred option, or a read-only mount, is enough."""
@@ -107,8 +160,11 @@ def _options_of(volume: Volume, prefer: tuple[str, ...]) -> Finding:
 
 
 @bounds(at_least=required(RATIO))
-def free_space(facts: VolumesFacts, limit: Limit) -> Verdict:
-    """Judge room on each filesystem: available plus already placed, as a multiple of the set's share there."""
+def free_space(facts: VolumesFacts, asked: Allocation, limit: Limit) -> Verdict:
+    """Judge room on each filesystem: available plus already placed, as a multiple of the set's share there.
+
+    What the filesystem itself refused for the missing shards fails whatever statvfs says.
+    """
     if facts.set_total_bytes is None:
         return unknown(
             "the size of the whole set is not known: neither the shards' headers nor a manifest tell it",
@@ -117,10 +173,11 @@ def free_space(facts: VolumesFacts, limit: Limit) -> Verdict:
     rooms = rooms_of(facts)
     ratios = [room.ratio for room in rooms if room.ratio is not None and not room.sealed]
     return worst(
-        [judge_room(room, limit.values["at_least"]) for room in rooms],
+        [*judge_allocation(asked), *(judge_room(room, limit.values["at_least"]) for room in rooms)],
         required=format_required(RATIO, limit),
         value=min(ratios, default=None),
         unit=RATIO.unit if ratios else "",
+        evidence=(f"allocation={asked.not_asked or f'{format_bytes(asked.size_bytes)} asked for in {asked.folder}'}",),
     )
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamworthy.bench.evict import evict
 from streamworthy.engine.llama import Llama, usage
-from streamworthy.engine.selfview import drop_areas, lock_region, parse_status, shard_areas
+from streamworthy.engine.selfview import advise_areas, drop_areas, lock_region, parse_status, random_bytes, shard_areas
 from streamworthy.errors import StreamworthyError
 from streamworthy.facts.plan import EnginePlan
 from streamworthy.probes.sysroot import Sysroot
@@ -89,11 +89,22 @@ class Child:
         drop_areas(shard_areas(self._root, self._shards))
         return asdict(evict(self._shards))
 
+    def set_threads(self, *, count: int) -> dict[str, Any]:
+        """Let the engine compute with another number of threads from now on."""
+        self._engine().set_threads(count)
+        return {}
+
+    def advise(self, *, random: bool) -> dict[str, Any]:
+        """Turn read-ahead on this process's maps of the shards off, or back to the kernel's default."""
+        advise_areas(shard_areas(self._root, self._shards), random=random)
+        return {}
+
     def state(self) -> dict[str, Any]:
         """Say what is mapped, anonymous, locked and configured."""
         status, llama = self._status(), self._engine()
         return {
             "mapped_bytes": sum(size for _, size in shard_areas(self._root, self._shards)),
+            "random_bytes": random_bytes(self._root, self._shards),
             "rss_anon_bytes": status["RssAnon"],
             "rss_file_bytes": status["RssFile"],
             "locked_bytes": status["VmLck"],

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 
 from streamworthy.bench.evict import evict
 from streamworthy.bench.residency import residency
-from streamworthy.engine.conditions import conditions_since, take_snapshot
 from streamworthy.engine.session import Session, StateError, make_phase, prompt_phases, stays_on_disk
 from streamworthy.facts.episode import Episode
-from streamworthy.probes.sysroot import Sysroot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,15 +25,13 @@ if TYPE_CHECKING:
 
 def run_cold(task: EngineTask, number: int, start: Callable[[], Engine], others: Disturbers | None) -> Episode:
     """Run one cold episode in a process of its own. Raises EngineError, StateError when the files stay in memory."""
-    root = Sysroot()
     evicted = evict(task.paths)
     if evicted.kept:
         raise StateError(f"cold state: {evicted.kept}", fix="end that process, or move the shards to ext4 or xfs")
-    before = take_snapshot(root, task.devices)
-    session = Session(task, start)
-    with session.engine as engine:
+    with Session(task, start) as session:
         phases = [session.load_phase(evicted.after)]
         first = session.prompt(number, task.plan.prompt_tokens)
+        to_first_token = session.since_spawn()
         phases += prompt_phases(first, "", before=phases[0].after, after=None)
         state = session.state()
         if stays_on_disk(task):
@@ -45,15 +41,15 @@ def run_cold(task: EngineTask, number: int, start: Callable[[], Engine], others:
             state="cold",
             number=number,
             start_seconds=phases[0].seconds + _load_began(session),
-            first_token_seconds=first["first"] - engine.started,
+            first_token_seconds=first["first"] - session.engine.started,
+            first_token_counters=to_first_token,
             phases=tuple(phases),
             answer=tuple(answer["ids"]),
             answer_text=answer["text"],
             engine=state,
             build=session.build,
-            conditions=conditions_since(
-                before, root, task.devices, pid=engine.pid, others=others, threads=task.threads
-            ),
+            disturbers=others.names if others else (),
+            hidden=others.hidden if others else "",
         )
 
 

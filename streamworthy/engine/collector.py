@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from statistics import median
 from typing import TYPE_CHECKING
 
 from streamworthy.bench.disturbers import find_disturbers
 from streamworthy.engine.cold import run_cold
 from streamworthy.engine.death import EngineDiedError
-from streamworthy.engine.session import StateError
+from streamworthy.engine.interventions import WINDOWS
+from streamworthy.engine.session import StateError, UnfulfilledError, stays_on_disk
 from streamworthy.engine.warm import WarmSource
 from streamworthy.errors import ProbeError
+from streamworthy.facts.cause import Cause
 from streamworthy.facts.episode import EngineFailure
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.units import format_bytes, format_seconds
@@ -22,11 +25,12 @@ if TYPE_CHECKING:
     from streamworthy.engine.runner import Engine
     from streamworthy.engine.task import EngineTask
     from streamworthy.facts.episode import Disturbers, Episode
+    from streamworthy.facts.intervention import Intervention
 
 BUDGET_SHARES = {"cold": 0.5, "prompt": 0.2, "decode": 0.3}
 _QUIET_SECONDS = 5.0  # a short reader is waited for
 _MOST_SPOILED = 2
-_FOREIGN_RATIO, _FOREIGN_BYTES = 2, 64 * 2**20  # the device read more than this beside the engine: not our number
+_WITH_PROMPT = 1.5  # of a decoded window's time: the prompt before it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +54,10 @@ class Collected:
     episodes: list[Episode] = field(default_factory=list)
     refused: str = ""
     refused_fix: tuple[str, ...] = ()
+    stopped_by: Cause | None = None
     failure: EngineFailure | None = None
+    interventions: tuple[Intervention, ...] = ()
+    intervened: bool = False
     asked: bool = False
 
 
@@ -78,7 +85,7 @@ class Collector:
     def close(self) -> None:
         """End the warm engine, if there is one."""
         if self._warm:
-            self._warm.session.engine.close()
+            self._warm.session.close()
             self._warm = None
 
     def collect(self, kind: str, found: Collected) -> None:
@@ -87,9 +94,36 @@ class Collector:
             self._run(kind, found)
         except StateError as error:
             found.refused, found.refused_fix = error.message, tuple(error.fix.splitlines())
+            found.stopped_by = Cause.CACHE_DISTURBED
         except ProbeError as error:
             log = error.log if isinstance(error, EngineDiedError) else ()
             found.failure = EngineFailure(message=error.message, fix=tuple(error.fix.splitlines()), log=log)
+            found.stopped_by = self._cause_of(error)
+            self.close()
+
+    def _cause_of(self, error: ProbeError) -> Cause | None:
+        """Tell what is behind an engine that ended: weights that it had to copy did not fit, or nothing did."""
+        if isinstance(error, UnfulfilledError):
+            return Cause.ENGINE_CONFIGURATION
+        if not isinstance(error, EngineDiedError) or not error.out_of_memory:
+            return None
+        copies = not stays_on_disk(self._task)
+        return Cause.ENGINE_CONFIGURATION if copies else Cause.MEMORY_CAPACITY
+
+    def intervene(self, found: Collected) -> None:
+        """Change one thing at a time beside the warm engine, once, where the budget of its kind allows it."""
+        if found.intervened or not found.episodes or found.refused or found.failure or self._warm is None:
+            return
+        found.intervened = True
+        each = median(phase.seconds for episode in found.episodes for phase in episode.phases)
+        need = WINDOWS * each * _WITH_PROMPT
+        if need > self._allowance.budget_seconds * BUDGET_SHARES["decode"]:
+            return
+        self._progress(f"one thing changed at a time, about {format_seconds(need)}")
+        try:
+            found.interventions = self._warm.intervene(self._start)
+        except ProbeError as error:  # the samples stand; only their cause stays suspected
+            self._progress(f"given up: {error.message}")
             self.close()
 
     def _run(self, kind: str, found: Collected) -> None:
@@ -169,19 +203,22 @@ class Collector:
 
 
 def _refuse(found: Collected, reason: str) -> None:
-    found.refused = reason
+    found.refused, found.stopped_by = reason, Cause.OTHER_LOAD
     found.refused_fix = ("end that process and run again", "or add --disturb, to measure beside it")
 
 
 def foreign_read(episode: Episode) -> str:
-    """Say by how much others read the model's devices during an episode; "" when they did not, or it did not matter."""
-    seen, own = episode.conditions.device_bytes, episode.conditions.engine_bytes
-    if seen is None or episode.state == "warm, resident" or seen <= _FOREIGN_RATIO * own + _FOREIGN_BYTES:
+    """Say by how much others read the model's devices in a timed phase; "" when they did not, or it did not matter."""
+    if episode.state == "warm, resident":
         return ""
-    return (
-        f"another reader came in during the episodes: the device read {format_bytes(seen)}, "
-        f"the engine {format_bytes(own)} of it"
-    )
+    for phase in episode.phases:
+        if phase.counters.others_read:
+            seen, own = phase.counters.device_bytes or 0, phase.counters.engine_bytes or 0
+            return (
+                f"another reader came in during the episodes: the device read {format_bytes(seen)}, "
+                f"the engine {format_bytes(own)} of it"
+            )
+    return ""
 
 
 def describe(kind: str, episode: Episode, most_count: int) -> str:

@@ -21,10 +21,11 @@ _OOM_KILL = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
 class EngineDiedError(EngineError):
     """The engine crashed, hung, was killed or refused the model. ``log`` is the end of its log."""
 
-    def __init__(self, message: str, *, fix: str, log: tuple[str, ...]) -> None:
-        """Take the line, what to do, and the log."""
+    def __init__(self, message: str, *, fix: str, log: tuple[str, ...], out_of_memory: bool = False) -> None:
+        """Take the line, what to do, the log, and whether the kernel killed it for lack of memory."""
         super().__init__(message, fix=fix)
         self.log = log
+        self.out_of_memory = out_of_memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,9 @@ class OomCounters:
 
     machine_count: int | None  # vmstat's oom_kill; None before Linux 4.13
     group_count: int | None  # of this process's memory cgroup; None outside of one, or where v1 lacks it
+
+
+_NOT_COUNTED = OomCounters(machine_count=None, group_count=None)
 
 
 def read_oom_counters(root: Sysroot) -> OomCounters:
@@ -68,17 +72,23 @@ def explain_death(status: int, *, doing: str, log: str, before: OomCounters, aft
     ``doing`` is the command that got no answer.
     """
     lines = clean_log(log)
+    grown = _grown(before, after)
     if status >= 0:
         message, fix = f"ended with exit status {status}: {_last(lines)}", "see the log lines with this verdict"
     elif -status == signal.SIGKILL:
-        message, fix = _explain_kill(before, after)
+        message, fix = _explain_kill(grown, counted=before != _NOT_COUNTED)
     else:
         message, fix = _explain_signal(-status, lines)
-    return EngineDiedError(f"engine: while asked to {doing}: {message}", fix=fix, log=tuple(lines[-LOG_TAIL_LINES:]))
+    return EngineDiedError(
+        f"engine: while asked to {doing}: {message}",
+        fix=fix,
+        log=tuple(lines[-LOG_TAIL_LINES:]),
+        out_of_memory=-status == signal.SIGKILL and bool(grown),
+    )
 
 
-def _explain_kill(before: OomCounters, after: OomCounters) -> tuple[str, str]:
-    grown = [
+def _grown(before: OomCounters, after: OomCounters) -> list[str]:
+    return [
         f"{where} {old} -> {new}"
         for where, old, new in (
             ("of this cgroup", before.group_count, after.group_count),
@@ -86,12 +96,15 @@ def _explain_kill(before: OomCounters, after: OomCounters) -> tuple[str, str]:
         )
         if old is not None and new is not None and new > old
     ]
+
+
+def _explain_kill(grown: list[str], *, counted: bool) -> tuple[str, str]:
     if grown:
         return (
             f"killed by the kernel for lack of memory (oom_kill {', '.join(grown)})",
             "lower context_tokens in the tier's [engine] table, set repack = false, or give the engine more memory",
         )
-    if before == OomCounters(machine_count=None, group_count=None):
+    if not counted:
         return "killed (SIGKILL), likely for lack of memory: this kernel does not count", "dmesg | grep -i oom"
     return (
         "killed (SIGKILL) by another process: no OOM counter moved",

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from streamworthy.engine.wishes import context_assignments, model_assignments
+from streamworthy.engine.wishes import context_assignments, model_assignments, numa_strategy
 from streamworthy.errors import EngineError
 
 if TYPE_CHECKING:
@@ -66,7 +66,10 @@ class Llama:
     def load(self, path: Path, plan: EnginePlan, threads: int) -> bool:
         """Load the model and make a context; False when the engine refused, its log says why."""
         api = self.api
-        constants = {name: value for name, value in vars(api).items() if name.startswith("LLAMA_")}
+        constants = {name: value for name, value in vars(api).items() if name.startswith(("LLAMA_", "GGML_NUMA_"))}
+        strategy = numa_strategy(plan, constants)
+        if strategy is not None:
+            api.llama_numa_init(strategy)
         model = api.llama_model_default_params()
         _assign(model, model_assignments(plan, _fields(model), constants))
         context = api.llama_context_default_params()
@@ -93,6 +96,10 @@ class Llama:
     def threads(self) -> int:
         """The threads that the engine decodes with."""
         return int(self.api.llama_n_threads(self._context))
+
+    def set_threads(self, count: int) -> None:
+        """Compute prompts and tokens with so many threads from now on."""
+        self.api.llama_set_n_threads(self._context, count, count)
 
     def tokenize(self, text: str) -> list[int]:
         """Turn a text into tokens, with the begin token where the model wants one."""

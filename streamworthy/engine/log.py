@@ -28,7 +28,7 @@ _FLASH = re.compile(
 _SLOTS = re.compile(r"n_seq_max\s*= (\d+)")
 _UBATCH = re.compile(r"n_ubatch\s*= (\d+)")
 _LOCK_FAILED = re.compile(r"failed to mlock .*")
-_DIRECT_IO = re.compile(r"direct I/O is enabled, disabling mmap")
+_UNMAPPED = re.compile(r"direct I/O is enabled, disabling mmap|mmap is not supported on this platform")
 
 _FETCH = "fetch the shard again: sha256sum -c SHA256SUMS tells which"
 _LESS = "set repack = false in the tier's [engine] table, or give the machine more memory"
@@ -42,10 +42,15 @@ _REFUSALS: tuple[tuple[str, str, str], ...] = (
     (r"failed to open GGUF file", "a shard is missing", _FETCH),
     (r"data is not within the file bounds", "a shard is truncated", _FETCH),
     (r"illegal split file.*first split", "a later shard was opened", "give the first shard, -00001-of-"),
-    (r"invalid split file name", "a shard was renamed", "rename the shards to <prefix>-00001-of-0000N.gguf"),
+    (r"invalid split file( name)?:", "a shard was renamed", "rename the shards to <prefix>-00001-of-0000N.gguf"),
     (r"invalid split file idx", "shards are swapped or renamed", "rename the shards to what their headers say"),
+    (r"invalid split count, given", "the list of shards is not whole", "give the first shard alone, -00001-of-"),
     (r"missing key split\.no", "a shard belongs to another set", _FETCH),
     (r"corrupted model: \d+ tensors expected", "tensors are missing", _FETCH),
+    (r"invalid magic characters: 'vers'", "a shard is a Git LFS pointer, not its content", "git lfs pull"),
+    (r"invalid magic characters: '<(!do|!DO|htm|HTM)", "a shard is a web page, not its download", _FETCH),
+    (r"invalid magic characters: 'FUGG'", "the model is big-endian", "fetch the little-endian files"),
+    (r"invalid magic characters: '(\?{4}|\x00{4}|)'", "a shard begins with zeros: its download never came", _FETCH),
     (r"invalid magic characters", "a shard is not a GGUF file", _FETCH),
     (r"mismatch between the host and model endianness", "the model is big-endian", "fetch the little-endian files"),
     (r"GGUFv1 is no longer supported|only supports up to version", "this GGUF version is not supported", UPGRADE),
@@ -72,7 +77,7 @@ class LogFacts:
     load_mode: str
     flash_attention: str
     lock_failure: str
-    direct_io: bool
+    unmapped: str  # the line that says why nothing is mapped though mmap was asked for
 
 
 def clean_log(text: str) -> list[str]:
@@ -85,7 +90,7 @@ def parse_log(text: str) -> LogFacts:
     """Read sizes and modes out of the log of a load."""
     plain = "\n".join(clean_log(text))
     cells = [int(count) for count in _KV_CELLS.findall(plain)]
-    failure = _LOCK_FAILED.search(plain)
+    failure, unmapped = _LOCK_FAILED.search(plain), _UNMAPPED.search(plain)
     return LogFacts(
         kv_bytes=_sum(_KV, plain),
         compute_bytes=_sum(_COMPUTE, plain),
@@ -97,7 +102,7 @@ def parse_log(text: str) -> LogFacts:
         load_mode=_load_mode(plain),
         flash_attention=_flash(plain),
         lock_failure=failure[0] if failure else "",
-        direct_io=_DIRECT_IO.search(plain) is not None,
+        unmapped=unmapped[0] if unmapped else "",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -27,18 +27,20 @@ class Metric:
     sample: Callable[[Episode], Sample | None]  # None: this episode has no such part
 
 
-def _sample(episode: Episode, phase: Phase | None, *, seconds: float | None = None, note: str = "") -> Sample | None:
+def _sample(episode: Episode, phase: Phase | None, *, note: str = "") -> Sample | None:
     if phase is None:
         return None
     return Sample(
-        seconds=phase.seconds if seconds is None else seconds,
+        seconds=phase.seconds,
         tokens=phase.tokens,
         device_bytes=phase.device_bytes,
         major_faults=phase.major_faults,
         resident_share=phase.before.share if phase.before else None,
         gap_seconds=_gaps(phase),
         note=note,
-        conditions=episode.conditions,
+        counters=phase.counters,
+        disturbers=episode.disturbers,
+        hidden=episode.hidden,
     )
 
 
@@ -54,17 +56,16 @@ def _first_token_cold(episode: Episode) -> Sample | None:
     evicted = episode.phase("first_token_evicted")
     note = f"loaded, then evicted again: {format_seconds(evicted.seconds)}" if evicted else ""
     load, first = episode.phase("load"), episode.phase("first_token")
-    if load is None or first is None:
+    sample = _sample(episode, load, note=note)
+    if sample is None or first is None or episode.first_token_counters is None:
         return None
-    return Sample(
+    return replace(
+        sample,
         seconds=episode.first_token_seconds,
         tokens=first.tokens,
-        device_bytes=load.device_bytes + first.device_bytes,
-        major_faults=load.major_faults + first.major_faults,
-        resident_share=load.before.share if load.before else None,
-        gap_seconds=(),
-        note=note,
-        conditions=episode.conditions,
+        device_bytes=sample.device_bytes + first.device_bytes,
+        major_faults=sample.major_faults + first.major_faults,
+        counters=episode.first_token_counters,
     )
 
 
@@ -84,18 +85,16 @@ def _decode_cold(episode: Episode) -> Sample | None:
 def _decode_warm(episode: Episode) -> Sample | None:
     # (n - 1) / (t_last - t_first): the first of the timed tokens only starts the clock
     phase = episode.phase("decode")
-    if phase is None:
+    sample = _sample(episode, phase)
+    if phase is None or sample is None:
         return None
-    arrivals, device, gaps = phase.token_seconds, phase.token_device_bytes, _gaps(phase)
-    return Sample(
+    arrivals, device = phase.token_seconds, phase.token_device_bytes
+    return replace(
+        sample,
         seconds=arrivals[-1] - arrivals[0],
         tokens=phase.tokens - 1,
         device_bytes=device[-1] - device[0],
-        major_faults=phase.major_faults,
-        resident_share=phase.before.share if phase.before else None,
-        gap_seconds=gaps,
-        note=f"slowest token {format_seconds(max(gaps))}",
-        conditions=episode.conditions,
+        note=f"slowest token {format_seconds(max(sample.gap_seconds))}",
     )
 
 

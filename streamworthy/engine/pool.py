@@ -31,8 +31,8 @@ class Pool:
     ``budget_seconds`` is the depth's time for all episodes; ``depth`` its name, for messages. Without ``disturb``
     nothing is evicted or loaded while another process maps the shards or reads their device. ``progress`` gets one
     plain line an episode. ``gates_count`` gates share the chance of a false word; ``wanted`` gives how many more
-    samples a gate needs after those of its series, None stands for those of the first look. ``start`` makes an engine
-    process and exists for tests.
+    samples a gate needs after those of its series, None stands for those of the first look. ``memory_roof`` gives the
+    memory's bandwidth once it was measured. ``start`` makes an engine process and exists for tests.
     """
 
     def __init__(  # noqa: PLR0913 - what a run of episodes is bounded by
@@ -46,6 +46,7 @@ class Pool:
         progress: Callable[[str], None],
         gates_count: int = 1,
         wanted: Callable[[Series], int] | None = None,
+        memory_roof: Callable[[], float | None] = lambda: None,
         start: Callable[[Path], Engine] = Engine,
     ) -> None:
         """Take what is to be run; nothing starts before a gate asks."""
@@ -59,6 +60,7 @@ class Pool:
         )
         self._wanted = wanted or (lambda series: max(0, series.wanted_count - len(series.samples)))
         self._task = task
+        self._memory_roof = memory_roof
         self._collector = Collector(
             task, allowance, start=lambda: start(scratch), progress=progress, wanted=self._more_of
         )
@@ -84,7 +86,10 @@ class Pool:
         Never raises for what the engine does: a crash, a hang or a refusal is part of the series.
         """
         locked = metric is metrics.DECODE_COLD and not stays_on_disk(self._task)
-        return self._series_of(metric, Collected() if locked else self._collect(metric.kind))
+        found = Collected() if locked else self._collect(metric.kind)
+        if metric is metrics.DECODE_WARM and self._plan.depth == "full":
+            self._collector.intervene(found)
+        return self._series_of(metric, found)
 
     def _series_of(self, metric: Metric, found: Collected) -> Series:
         excluded = _LOCKED if metric is metrics.DECODE_COLD and not stays_on_disk(self._task) else ""
@@ -98,11 +103,12 @@ class Pool:
             wanted_count=self._plan.looks[0].count,
             depth=self._plan.depth,
             gates_count=self._plan.gates_count,
-            file_bytes=self._task.file_bytes,
-            ceiling_tokens_per_second=self._task.ceiling_tokens_per_second,
+            workload=self._task.workload(self._memory_roof()),
             excluded=excluded,
             refused=found.refused,
             refused_fix=found.refused_fix,
+            stopped_by=found.stopped_by,
+            interventions=found.interventions if metric.gate.startswith("decode.") else (),
             failure=found.failure,
             answers=self._answers(),
         )
@@ -153,8 +159,10 @@ class Pool:
         return Mapping(
             engine=max(states, key=lambda state: state.rss_anon_bytes, default=None),
             tensor_bytes=self._task.tensor_bytes,
+            available_bytes=self._task.available_bytes,
             repack_asked=self._task.plan.repack,
             mmap_asked=self._task.plan.mmap,
+            numa_asked=self._task.plan.numa,
             refused=self._refused,
             failure=self.failure,
         )

@@ -7,14 +7,12 @@ import json
 import os
 import select
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
-import streamworthy
+from streamworthy.children import child_environment, module_command
 from streamworthy.engine.death import LOG_TAIL_LINES, EngineDiedError, explain_death, read_oom_counters
 from streamworthy.engine.log import clean_log, explain_refusal
 from streamworthy.engine.remedies import INSTALL
@@ -24,13 +22,14 @@ from streamworthy.units import format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
     from types import TracebackType
 
 HANG_SECONDS = 120.0
 _LOG_BYTES = 256 * 2**10  # what a load writes, with room to spare
 _LOOK_SECONDS = 0.5
 _END_SECONDS = 60.0  # a core dump of a large process takes its time
-_COMMAND = (sys.executable, "-P", "-m", "streamworthy.engine.child")
+_COMMAND = tuple(module_command("streamworthy.engine.child"))
 
 
 class Engine:
@@ -172,9 +171,7 @@ class Engine:
 
 def _environment() -> dict[str, str]:
     # GGML_NO_BACKTRACE: an assertion would otherwise start a debugger, which can stop for ever
-    library = str(Path(streamworthy.__file__).parents[1])
-    path = os.pathsep.join(filter(None, (library, os.environ.get("PYTHONPATH", ""))))
-    return os.environ | {"PYTHONPATH": path, "GGML_NO_BACKTRACE": "1", "PYTHONUNBUFFERED": "1"}
+    return child_environment() | {"GGML_NO_BACKTRACE": "1", "PYTHONUNBUFFERED": "1"}
 
 
 def _open_log(scratch: Path) -> IO[bytes]:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from streamworthy.bench.residency import residency
+from streamworthy.bench.sampler import Sampler
 from streamworthy.engine.build import engine_build
 from streamworthy.engine.effects import engine_state, unfulfilled
 from streamworthy.engine.log import parse_log
 from streamworthy.engine.wishes import LOCK_ALL
 from streamworthy.errors import EngineError
 from streamworthy.facts.episode import Phase, Residency
+from streamworthy.probes.sysroot import Sysroot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import TracebackType
 
     from streamworthy.engine.runner import Engine
     from streamworthy.engine.task import EngineTask
+    from streamworthy.facts.counters import Counters
     from streamworthy.facts.episode import EngineBuild, EngineState
 
 _SHORT_SECONDS = 120.0  # limit for commands that read nothing
@@ -28,27 +32,70 @@ class StateError(EngineError):
     """The page cache could not be brought into the state that a number is for."""
 
 
+class UnfulfilledError(EngineError):
+    """The engine runs, and not as it was asked to."""
+
+
 class Session:
-    """A loaded engine and what is known about it."""
+    """A loaded engine, what is known about it, and a sampler beside it. Use as a context manager, or call close."""
 
     def __init__(self, task: EngineTask, start: Callable[[], Engine]) -> None:
         """Start an engine and load the model; raises EngineError."""
         self.task = task
-        self.engine = start()
+        self._sampler = Sampler(Sysroot(), task.devices, threads=task.threads)
         try:
-            if task.plan.lock_bytes > 0:
-                with suppress(EngineError):  # no number depends on it: VmLck of the state tells, memory.memlock judges
-                    self.engine.ask("lock", limit_seconds=_SHORT_SECONDS, size=task.plan.lock_bytes)
-            self.loaded = self.engine.ask(
-                "load",
-                limit_seconds=task.limit_seconds(task.file_bytes),
-                shards=[str(path) for path in task.paths],
-                plan=asdict(task.plan),
-                threads=task.threads,
-            )
+            self._began = self._ended = self._sampler.mark()
+            self.engine = start()
         except BaseException:
-            self.engine.close()
+            self._sampler.close()
             raise
+        try:
+            self._sampler.watch(self.engine.pid)
+            self.loaded = self._load()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """Give the session."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the session."""
+        self.close()
+
+    def close(self) -> None:
+        """End the engine and the sampler."""
+        try:
+            self.engine.close()
+        finally:
+            self._sampler.close()
+
+    def _load(self) -> dict[str, Any]:
+        task = self.task
+        if task.plan.lock_bytes > 0:
+            with suppress(EngineError):  # no number depends on it: VmLck of the state tells, memory.memlock judges
+                self.engine.ask("lock", limit_seconds=_SHORT_SECONDS, size=task.plan.lock_bytes)
+        return self._ask(
+            "load",
+            limit_seconds=task.limit_seconds(task.file_bytes),
+            shards=[str(path) for path in task.paths],
+            plan=asdict(task.plan),
+            threads=task.threads,
+        )
+
+    def _ask(self, command: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - as Engine.ask
+        """Ask for something that is timed; ``counters`` of the answer tell what happened meanwhile."""
+        first = self._sampler.mark()
+        found = self.engine.ask(command, **arguments)
+        self._ended = self._sampler.mark(last=True)
+        return found | {"counters": self._sampler.between(first, self._ended)}
+
+    def since_spawn(self) -> Counters:
+        """Tell what happened from just before the engine's start to the end of what was timed last."""
+        return self._sampler.between(self._began, self._ended)
 
     @property
     def build(self) -> EngineBuild:
@@ -61,7 +108,7 @@ class Session:
 
     def prompt(self, rotation: int, tokens: int) -> dict[str, Any]:
         """Feed a prompt; the text's next tokens are kept for decode."""
-        return self.engine.ask(
+        return self._ask(
             "prompt",
             limit_seconds=self.task.limit_seconds(self.task.prompt_bytes),
             texts=self.task.texts(rotation),
@@ -72,7 +119,7 @@ class Session:
 
     def decode(self, tokens: int) -> dict[str, Any]:
         """Feed the text's next tokens one at a time."""
-        return self.engine.ask("decode", limit_seconds=self.task.limit_seconds(self.task.decode_bytes), tokens=tokens)
+        return self._ask("decode", limit_seconds=self.task.limit_seconds(self.task.decode_bytes), tokens=tokens)
 
     def answer(self) -> dict[str, Any]:
         """Answer the fixed prompt greedily."""
@@ -99,7 +146,7 @@ class Session:
         state = engine_state(self.engine.ask("state", limit_seconds=_SHORT_SECONDS), log)
         missing = unfulfilled(task.plan, state, log, threads=task.threads, tensor_bytes=task.tensor_bytes)
         if missing:
-            raise EngineError(
+            raise UnfulfilledError(
                 f"engine: asked in vain: {'; '.join(missing)}",
                 fix="use an engine build that knows these settings, or change the tier's [engine] table",
             )
@@ -133,6 +180,7 @@ def make_phase(name: str, found: dict[str, Any], *, before: Residency | None, af
         token_device_bytes=tuple(found.get("token_device_bytes", ())),
         device_bytes=found["device_bytes"],
         major_faults=found["major_faults"],
+        counters=found["counters"],
         before=before,
         after=after,
     )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamworthy.facts.workload import Workload
 from streamworthy.sample.text import passages
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from streamworthy.facts.disk import ReadAheadFacts
     from streamworthy.facts.plan import EnginePlan
 
 ANSWER_PROMPT = "The capital of France is"
@@ -25,7 +27,7 @@ class EngineTask:
 
     ``available_bytes``: memory that the engine and the page cache may take (MemoryFacts.working_available_bytes).
     ``disk_bytes_per_second`` is what the tier requires of the disk: time limits and estimates follow from it.
-    ``memory_bytes_per_second``: likewise of the memory; None where the tier gives no share of the ceiling.
+    ``fault_bytes_per_second``: what page faults on slabs get of it; ``memory_bytes_per_second``: likewise the memory.
     ``answer_reference``: the stored greedy answer of the sample model; None for every other model.
     """
 
@@ -38,15 +40,26 @@ class EngineTask:
     available_bytes: int
     devices: tuple[str, ...]  # leaf block devices as in diskstats; empty: not known
     disk_bytes_per_second: float
-    memory_bytes_per_second: float | None
+    fault_bytes_per_second: float
+    memory_bytes_per_second: float
+    slab_bytes: int | None  # the largest; None: a dense model
+    read_ahead: ReadAheadFacts | None  # None: not known
     answer_prompt: str
     answer_tokens: int
     answer_reference: tuple[int, ...] | None
 
-    @property
-    def ceiling_tokens_per_second(self) -> float | None:
-        """What the tier's memory bandwidth allows when every byte of a token is read from memory once."""
-        return self.memory_bytes_per_second / self.bytes_per_token if self.memory_bytes_per_second else None
+    def workload(self, measured_memory_bytes_per_second: float | None) -> Workload:
+        """Give what a token takes and what the tier's machine gives it."""
+        return Workload(
+            file_bytes=self.file_bytes,
+            bytes_per_token=self.bytes_per_token,
+            slab_bytes=self.slab_bytes,
+            threads_count=self.threads,
+            read_ahead=self.read_ahead,
+            fault_bytes_per_second=self.fault_bytes_per_second,
+            memory_bytes_per_second=self.memory_bytes_per_second,
+            measured_memory_bytes_per_second=measured_memory_bytes_per_second,
+        )
 
     @property
     def prompt_bytes(self) -> int:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from streamworthy.bench.evict import WARM_SHARE, warm
 from streamworthy.bench.residency import residency
-from streamworthy.engine.conditions import conditions_since, take_snapshot
+from streamworthy.engine.interventions import Interventions
 from streamworthy.engine.session import Session, StateError, make_phase, prompt_phases, stays_on_disk
 from streamworthy.facts.episode import Episode
-from streamworthy.probes.sysroot import Sysroot
 from streamworthy.units import format_bytes, format_share
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from streamworthy.engine.runner import Engine
     from streamworthy.engine.task import EngineTask
     from streamworthy.facts.episode import Disturbers, Residency
+    from streamworthy.facts.intervention import Intervention
 
 PREFIX_TOKENS = 16  # the short prompt before a warm timed decode
 _STEADY_WINDOWS = 3
@@ -32,14 +32,13 @@ class WarmSource:
         """Load; the state is decided by whether the shards become and stay resident."""
         self._task = task
         self._progress = progress
-        self._root = Sysroot()
         self.session = Session(task, start)
         self._answered = False
         self._settled: set[str] = set()
         try:
             self.resident = self._becomes_resident()
         except BaseException:
-            self.session.engine.close()
+            self.session.close()
             raise
         self.state = "warm, resident" if self.resident else "warm, steady"
 
@@ -51,8 +50,7 @@ class WarmSource:
 
     def run(self, kind: str, number: int, others: Disturbers | None) -> Episode:
         """Run one episode: ``kind`` is "prompt" or "decode". Raises EngineError, StateError when it is not warm."""
-        task, engine = self._task, self.session.engine
-        before = take_snapshot(self._root, task.devices, engine.pid)
+        task = self._task
         seen = self._verify()
         answer: dict[str, Any] = {"ids": (), "text": ""}
         if kind == "prompt":
@@ -67,15 +65,19 @@ class WarmSource:
             number=number,
             start_seconds=0.0,
             first_token_seconds=0.0,
+            first_token_counters=None,
             phases=tuple(phases),
             answer=tuple(answer["ids"]),
             answer_text=answer["text"],
             engine=self.session.state(),
             build=self.session.build,
-            conditions=conditions_since(
-                before, self._root, task.devices, pid=engine.pid, others=others, threads=task.threads
-            ),
+            disturbers=others.names if others else (),
+            hidden=others.hidden if others else "",
         )
+
+    def intervene(self, start: Callable[[], Engine]) -> tuple[Intervention, ...]:
+        """Change one thing at a time while the engine decodes. Raises EngineError."""
+        return Interventions(self.session, start, prefix_tokens=PREFIX_TOKENS, progress=self._progress).run()
 
     def _verify(self) -> Residency | None:
         if not stays_on_disk(self._task):

@@ -50,6 +50,16 @@ def _load_wishes(
     return {"mmap and mlock": ({"load_mode": constants[name]}, "load_mode")}
 
 
+def numa_strategy(plan: EnginePlan, constants: Mapping[str, int]) -> int | None:
+    """Give the number for llama_numa_init; None where nothing is asked. EngineError for a mode that is not known."""
+    if plan.numa == "disabled":
+        return None
+    name = f"GGML_NUMA_STRATEGY_{plan.numa.upper()}"
+    if name not in constants:
+        raise EngineError(f"engine: this build cannot be asked for numa: it has no {name}", fix=UPGRADE)
+    return constants[name]
+
+
 def context_assignments(plan: EnginePlan, threads: int, fields: Collection[str]) -> dict[str, Any]:
     """Give the context parameters to set; raises EngineError as model_assignments does."""
     kv = KV_TYPES.get(plan.kv_type)

@@ -20,12 +20,29 @@ class ThreadRates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryNode:
+    """One node that has memory."""
+
+    number: int
+    cpus: tuple[int, ...]  # empty: memory without cores, such as CXL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NumaFacts:
     """What the kernel does about memory that is nearer to one socket."""
 
-    nodes_count: int | None  # None on kernels without NUMA in sysfs
+    nodes: tuple[MemoryNode, ...] | None  # None on kernels without NUMA in sysfs
     zone_reclaim_mode: int | None  # None on kernels without NUMA
     numa_balancing: int | None  # None on kernels without it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedRates:
+    """The cores of one node that read its own memory, and memory that alternates between all nodes."""
+
+    node: int
+    local: ThreadRates
+    interleaved: ThreadRates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +56,18 @@ class BandwidthFacts:
     working_set_bytes: int
     last_level_cache_bytes: int | None  # all instances; None where sysfs does not tell
     numa: NumaFacts
+    placed: PlacedRates | None  # None: ``unplaced`` says why
+    unplaced: str
 
     @property
     def at_knee(self) -> ThreadRates:
         """The rates at the knee."""
         return next(each for each in self.sweep if each.threads_count == self.knee_threads_count)
+
+    @property
+    def best_bytes_per_second(self) -> float:
+        """The best pass with any number of threads: the roof."""
+        return max(rate for threads in self.sweep for rate in threads.rates_bytes_per_second)
 
     @property
     def steady_share(self) -> float:

@@ -32,3 +32,9 @@ class CpuFacts:
         if self.quota_cores is None:
             return self.physical_cores_count
         return min(self.physical_cores_count, max(1, math.floor(self.quota_cores)))
+
+    @property
+    def runnable_threads_count(self) -> int:
+        """Threads that can run at the same time, hardware threads counted, within affinity and quota, at least one."""
+        allowed = self.online_count if self.allowed_count is None else self.allowed_count
+        return max(1, allowed if self.quota_cores is None else min(allowed, math.floor(self.quota_cores)))

@@ -49,6 +49,7 @@ class DiskState:
     refused_fix: tuple[str, ...]
     doubts: tuple[str, ...]  # why a number is better than the disk, or not the disk's
     devices: tuple[str, ...]  # leaf devices, as in diskstats
+    scratch: str  # which file was read instead of shards, and why; empty: the shards were
     method: str  # "O_DIRECT", or why that was not possible
     reread_ratio: float | None  # rate of a second reading over the first; None: not measured
     link_bytes_per_second: float | None  # of the devices' PCIe links; None: none is known

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from streamworthy.facts.cpu_load import CpuLoad
+    from streamworthy.facts.cause import Cause
+    from streamworthy.facts.counters import Counters
+    from streamworthy.facts.intervention import Intervention
+    from streamworthy.facts.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,7 @@ class EngineState:
     """What the engine really did with its wishes, read from the child's maps, status and log after its first prompt."""
 
     mapped_bytes: int  # size (not Rss) of the VMAs over the shards
+    random_bytes: int | None  # of these, marked as read at random (VmFlags rr); None: a kernel without smaps
     rss_anon_bytes: int
     rss_file_bytes: int
     locked_bytes: int  # VmLck
@@ -76,6 +80,7 @@ class EngineState:
     threads: int
     load_mode: str  # from the log: "mmap", "none", "mmap+mlock", ...; "" when it did not say
     flash_attention: str  # "enabled", "disabled", or "" when the log did not say
+    unmapped: str  # the log's line that says why nothing is mapped; "" when there is none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,22 +98,9 @@ class Phase:
     token_device_bytes: tuple[int, ...]
     device_bytes: int
     major_faults: int
+    counters: Counters  # from the command that it was timed in to the answer: some milliseconds more than ``seconds``
     before: Residency | None  # None: not looked at, because the phase follows the one before it directly
     after: Residency | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conditions:
-    """The machine while an episode ran."""
-
-    io_full_share: float | None  # PSI; None on kernels without it
-    memory_full_share: float | None
-    temperature_celsius: float | None  # hottest sensor of the model's devices; None: not readable
-    device_bytes: int | None  # read by anyone from the model's devices; None: devices not known
-    engine_bytes: int  # read by the engine's process in the same time
-    disturbers: tuple[str, ...]  # seen before the episode, and let through by --disturb
-    hidden: str  # which processes could not be looked into then; "" when all could
-    cpu: CpuLoad | None  # who else computed; None: the kernel keeps its times to itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,19 +108,22 @@ class Episode:
     """One fresh state of the engine and what was timed in it.
 
     ``start_seconds``: spawn of the child to its answer to the load, imports included; 0 when the process served an
-    episode before. ``first_token_seconds``: the same moment to the first non-empty token.
+    episode before. ``first_token_seconds``: the same moment to the first non-empty token, with the counters of that
+    stretch; ``disturbers`` were seen before the episode, and let through by --disturb.
     """
 
     state: str  # "cold", "warm, resident" or "warm, steady"
     number: int  # from 0
     start_seconds: float
     first_token_seconds: float
+    first_token_counters: Counters | None  # None when the process served an episode before
     phases: tuple[Phase, ...]
     answer: tuple[int, ...]  # greedy token ids to the fixed prompt; empty when it was not asked
     answer_text: str
     engine: EngineState
     build: EngineBuild
-    conditions: Conditions
+    disturbers: tuple[str, ...]
+    hidden: str  # which processes could not be looked into; "" when all could
 
     def phase(self, name: str) -> Phase | None:
         """Give a phase by name; None when this episode had none."""
@@ -146,7 +141,9 @@ class Sample:
     resident_share: float | None  # before; None: not looked at
     gap_seconds: tuple[float, ...]  # from one decoded token to the next, in order; empty for loads and prompts
     note: str  # a second number of the same episode, for the evidence; "" when there is none
-    conditions: Conditions
+    counters: Counters
+    disturbers: tuple[str, ...]
+    hidden: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,10 +181,11 @@ class Series:
     wanted_count: int
     depth: str
     gates_count: int  # that share the chance of a false word
-    file_bytes: int
-    ceiling_tokens_per_second: float | None  # the tier's memory bandwidth / bytes per token; None: not given
+    workload: Workload
     excluded: str
     refused: str
+    stopped_by: Cause | None  # what stood in the way of samples; None: nothing did, or the budget
+    interventions: tuple[Intervention, ...]  # made at depth full; else empty
     refused_fix: tuple[str, ...]
     failure: EngineFailure | None
     answers: Answers
@@ -199,7 +197,9 @@ class Mapping:
 
     engine: EngineState | None  # None when the engine gave no state: ``failure`` or ``refused`` says why
     tensor_bytes: int
+    available_bytes: int  # of memory: larger weights are streamed
     repack_asked: bool
     mmap_asked: bool
+    numa_asked: str  # EnginePlan.numa
     refused: str
     failure: EngineFailure | None

@@ -31,6 +31,15 @@ class MemoryCeiling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bandwidths:
+    """What ceilings are worked out for."""
+
+    disk_bytes_per_second: float | None  # None: round examples
+    memory_bytes_per_second: float | None  # likewise
+    basis: str  # whose they are, for the headline; empty: both were given by hand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ceilings:
     """The rates above which nothing real is; a machine has the smaller of its two."""
 
@@ -39,7 +48,7 @@ class Ceilings:
     context_bytes_per_token: int  # and in addition at the full context
     disk: tuple[DiskCeiling, ...]  # by hit rate, then by disk
     memory: tuple[MemoryCeiling, ...]  # by context, then by memory
-    given: bool  # False: the bandwidths are round examples, not this machine's
+    basis: str  # of Bandwidths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,3 +120,15 @@ class MemlockFacts:
     def enough(self) -> bool:
         """Tell whether limit or capability allow what the tier locks."""
         return self.capable or self.soft_bytes is None or self.soft_bytes >= self.need_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddressSpaceFacts:
+    """How much address space a process may map, and what the engine maps; a child process inherits the limit."""
+
+    process: str  # "self" or a process id
+    soft_bytes: int | None  # None: unlimited
+    hard_bytes: int | None  # None: unlimited
+    shards_bytes: int | None  # of the whole set; None: no shard tells it
+    engine_bytes: int | None  # KV cache, buffers, the engine and its threads' stacks; None: ``engine_unknown`` says why
+    engine_unknown: str

@@ -25,3 +25,4 @@ class EnginePlan:
     kv_type: str  # "f16", "q8_0", ... for K and V
     swa_full: bool  # keep sliding-window layers' KV for the whole context
     parallel_slots: int
+    numa: str  # llama.cpp's modes for several memory nodes: "disabled", "distribute", "isolate", "numactl"

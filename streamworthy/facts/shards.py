@@ -82,6 +82,16 @@ class OpenFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EndReads:
+    """The last byte of each stretch that a file has on its disk, read past the page cache where that is possible."""
+
+    extents_count: int  # 1 where the filesystem does not tell its extents: the file's end alone
+    read_count: int  # less where time ran out, or behind an error
+    failed_byte: int | None  # the first that could not be read; None: all that were tried could be
+    error: str  # "EIO"; empty when none failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExtentFacts:
     """Whether one shard holds its tensors."""
 
@@ -95,6 +105,7 @@ class ExtentFacts:
     first_hole_bytes: int | None  # where the first hole begins; None: no hole
     trailing_bytes: int  # behind the last tensor and its padding
     trailing_magic: bool  # another GGUF begins there: files were joined
+    ends: EndReads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

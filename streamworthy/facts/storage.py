@@ -81,7 +81,23 @@ class VolumesFacts:
 
     volumes: tuple[Volume, ...]
     home: str  # mount point of the model's folder: where missing shards will be put
+    folder: str  # that folder, links followed
     set_total_bytes: int | None  # of the whole set, also while shards are missing; None: not known
+
+    @property
+    def missing_bytes(self) -> int:
+        """What is still to be downloaded; 0 when that is not known."""
+        return max(0, (self.set_total_bytes or 0) - sum(volume.shard_bytes for volume in self.volumes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allocation:
+    """The room for the missing shards, asked of the filesystem itself and given back: quotas hide behind statvfs."""
+
+    folder: str
+    size_bytes: int  # that was asked for; 0 when nothing was
+    error: str  # "EDQUOT", "ENOSPC"; empty when it was given
+    not_asked: str  # why nothing was asked; empty when it was
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamworthy.facts.shards import ExtentFacts, SetExtents
 from streamworthy.gguf.cursor import unreadable
+from streamworthy.gguf.end_reads import read_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,15 +18,19 @@ if TYPE_CHECKING:
     from streamworthy.facts.shards import ShardFile
 
 _MOST_HOLES = 10_000
+_END_READS_SECONDS = 10.0  # for all shards; a spinning disk reads the ends of a thousand extents in it
 _CUT = ("truncated", "empty")
 
 
 def probe_extents(shards: Sequence[ShardFile], headers: Sequence[ShardHeader]) -> SetExtents:
     """Compare what the headers promise with what is in the files. ProbeError when a file cannot be opened."""
+    deadline = time.monotonic() + _END_READS_SECONDS
     there = {shard.number: shard for shard in shards if shard.real_path is not None}
     return SetExtents(
         shards=tuple(
-            _probe(Path(there[entry.number].path), entry.header) for entry in headers if entry.header is not None
+            _probe(Path(there[entry.number].path), entry.header, deadline)
+            for entry in headers
+            if entry.header is not None
         ),
         cut=tuple(_broken(headers, cut=True)),
         unread=tuple(_broken(headers, cut=False)),
@@ -37,27 +43,27 @@ def _broken(headers: Iterable[ShardHeader], *, cut: bool) -> Iterable[str]:
             yield f"{entry.name}: {entry.faults[-1].line}"
 
 
-def _probe(path: Path, header: HeaderFacts) -> ExtentFacts:
+def _probe(path: Path, header: HeaderFacts, deadline: float) -> ExtentFacts:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise unreadable(path, error) from error
     try:
-        return _measure(path.name, descriptor, header)
+        return _measure(path, descriptor, header, deadline)
     except OSError as error:
         raise unreadable(path, error) from error
     finally:
         os.close(descriptor)
 
 
-def _measure(name: str, descriptor: int, header: HeaderFacts) -> ExtentFacts:
+def _measure(path: Path, descriptor: int, header: HeaderFacts, deadline: float) -> ExtentFacts:
     have, need = os.fstat(descriptor).st_size, header.need_bytes
     start = header.data_start_bytes
     outside = [one for one in header.tensors if start + one.offset_bytes + one.size_bytes > have]
     padded = -(-need // header.alignment_bytes) * header.alignment_bytes
     first_hole, hole_bytes = _holes(descriptor, min(have, need))
     return ExtentFacts(
-        name=name,
+        name=path.name,
         need_bytes=need,
         have_bytes=have,
         outside_count=len(outside),
@@ -67,6 +73,7 @@ def _measure(name: str, descriptor: int, header: HeaderFacts) -> ExtentFacts:
         first_hole_bytes=first_hole,
         trailing_bytes=max(0, have - padded),
         trailing_magic=have > padded and os.pread(descriptor, 4, padded) == b"GGUF",
+        ends=read_ends(path, descriptor, deadline),
     )
 
 

@@ -32,29 +32,29 @@ _IN_FLIGHT = 4
 _ENOUGH_BYTES = _IN_FLIGHT * _CHUNK_BYTES
 _PROBE_BYTES = 64 * 2**10
 _BEHIND_BYTES = 8 * 2**20  # is dropped at once: one call for many pages
-_O_DIRECT = getattr(os, "O_DIRECT", 0)  # macOS has none
+O_DIRECT = getattr(os, "O_DIRECT", 0)  # macOS has none
 
 
 @contextmanager
-def reading(path: Path, *, ahead: bool, direct_flag: int = _O_DIRECT) -> Iterator[Iterator[memoryview]]:
+def reading(path: Path, *, ahead: bool, direct_flag: int = O_DIRECT) -> Iterator[Iterator[memoryview]]:
     """Open a file and give its bytes in order; each piece is valid until the next one is asked for.
 
     ``ahead`` reads a cached file in a second thread, for when a core would be idle. OSError when the file cannot be
     read, ProbeError when it changes meanwhile.
     """
-    share = _resident_share(path)
-    handle, direct = _open(path, direct_flag if share is None or share < WARM_SHARE else 0)
+    share = resident_share(path)
+    handle, direct = open_past_cache(path, share, direct_flag=direct_flag)
     try:
         before = os.fstat(handle)
         with closing(_read(handle, before, share=share, direct=direct, ahead=ahead)) as pieces:
             yield pieces
         if _state(os.fstat(handle)) != _state(before) or _state(path.stat()) != _state(before):
-            raise ProbeError("changed while it was hashed", fix="wait until the download is complete")
+            raise ProbeError("changed while it was read", fix="wait until the download is complete")
     finally:
         os.close(handle)
 
 
-def _resident_share(path: Path) -> float | None:
+def resident_share(path: Path) -> float | None:
     """Give the file's share in the page cache; None where no interface tells."""
     try:
         return residency((path,)).share
@@ -88,16 +88,16 @@ def read_ahead_bytes(device: int, root: Sysroot | None = None) -> int:
 
 
 def _leave_direct(handle: int) -> None:
-    fcntl.fcntl(handle, fcntl.F_SETFL, fcntl.fcntl(handle, fcntl.F_GETFL) & ~_O_DIRECT)
+    fcntl.fcntl(handle, fcntl.F_SETFL, fcntl.fcntl(handle, fcntl.F_GETFL) & ~O_DIRECT)
 
 
 def _state(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _open(path: Path, direct_flag: int) -> tuple[int, bool]:
-    """Open a file, past the page cache if asked and possible; tells whether it is."""
-    if direct_flag:
+def open_past_cache(path: Path, share: float | None, *, direct_flag: int = O_DIRECT) -> tuple[int, bool]:
+    """Open a file past the page cache, unless it is cached (``share``) or that is refused; tells whether it is."""
+    if direct_flag and (share is None or share < WARM_SHARE):
         try:
             handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | direct_flag)
         except OSError as error:
@@ -168,6 +168,6 @@ def _read_piece(handle: int, buffer: memoryview, offset: int, wanted: int) -> me
     while got < wanted:
         count = os.preadv(handle, [buffer[got:]], offset + got)
         if count == 0:
-            raise ProbeError("became shorter while it was hashed", fix="wait until the download is complete")
+            raise ProbeError("became shorter while it was read", fix="wait until the download is complete")
         got += count
     return buffer[:wanted]

@@ -1,66 +1,108 @@
-"""Finds what the shards' hashes should be: a sha256sum file, or what a Hugging Face download left behind."""
+"""Finds what the shards' hashes should be: by sha256sum, by gguf-hash, or by what a Hugging Face download left behind.
+
+One file may hold lines of the first two.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from streamworthy.errors import ProbeError, UsageError
-from streamworthy.facts.integrity import ExpectedHash, Manifest
+from streamworthy.facts.integrity import ExpectedHash, ExpectedTensors, Manifest
+from streamworthy.gguf.gguf_hash import ALGORITHMS, split_manifest
 from streamworthy.gguf.hugging_face import expect_from_cache, expect_from_metadata
-from streamworthy.gguf.sha256sum import read_sha256sum
+from streamworthy.gguf.sha256sum import parse_sha256sum, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from streamworthy.gguf.gguf_hash import TensorLine
     from streamworthy.gguf.sha256sum import SumLine
 
 _SUMS_NAME = re.compile(r"(?:.*\.sha256(?:sum)?|(?:.*[-_.])?sha256sums?(?:\.txt)?)", re.IGNORECASE)
+_TENSORS_NAME = re.compile(r".*\.manifest", re.IGNORECASE)  # as gguf-hash's README names them; others do too
 _SPLIT_NAME = re.compile(r"(.*-)[0-9]{5}(-of-[0-9]{5}\.gguf)")
+
+
+class _File(NamedTuple):
+    """A manifest's lines, by their format."""
+
+    path: Path
+    sums: tuple[SumLine, ...]
+    tensors: tuple[TensorLine, ...]
 
 
 def find_manifest(shards: tuple[Path, ...], explicit: Path | None) -> Manifest | None:
     """Find the expected hash of each shard.
 
-    ``explicit`` is the user's manifest: then nothing else is looked at. Else all sha256sum files in the shards' folders
-    and the Hugging Face metadata are; None when they name no shard. UsageError for a user's manifest that cannot be
-    read; ProbeError for one that was found, and when two of them contradict each other.
+    ``explicit`` is the user's manifest: then nothing else is looked at. Else all manifests in the shards' folders and
+    the Hugging Face metadata are; None when there are none. UsageError for a user's manifest that cannot be read;
+    ProbeError for one that was found, and when two of them contradict each other.
     """
     if explicit is not None:
         return _read_explicit(shards, explicit)
-    listed = [_match(shards, file, read_sha256sum(file)) for file in _sums_files(shards)]
+    files = _sums_files(shards)
+    listed = [_match(shards, file) for file in files]
     found: dict[Path, ExpectedHash] = {}
     for expected in (*(entry for manifest in listed for entry in manifest.expected), *_from_hugging_face(shards)):
         _add(found, expected)
-    if not found:
+    tensors = _join(entry for manifest in listed for entry in manifest.tensors)
+    if not found and not tensors and not files:
         return None
+    sources = _unique(
+        [*(re.sub(r", line \d+$", "", entry.source) for entry in found.values()), *(one.source for one in tensors)]
+    )
     return Manifest(
-        sources=tuple(dict.fromkeys(re.sub(r", line \d+$", "", entry.source) for entry in found.values())),
+        sources=sources or tuple(file.path.name for file in files),
         expected=tuple(found[shard] for shard in shards if shard in found),
-        unlisted=tuple(shard.name for shard in shards if shard not in found),
+        tensors=tensors,
+        unlisted=_unlisted(shards, found, tensors),
         missing=_unique(name for manifest in listed for name in manifest.missing),
         unknown=_unique(name for manifest in listed for name in manifest.unknown),
     )
 
 
+def _unlisted(shards: tuple[Path, ...], found: Iterable[Path], tensors: Iterable[ExpectedTensors]) -> tuple[str, ...]:
+    named = {*found, *(one.path for one in tensors)}
+    return tuple(shard.name for shard in shards if shard not in named)
+
+
 def _read_explicit(shards: tuple[Path, ...], explicit: Path) -> Manifest:
     try:
-        return _match(shards, explicit, read_sha256sum(explicit))
+        return _match(shards, _read(explicit))
     except ProbeError as error:
         raise UsageError(error.message, fix=error.fix) from error
 
 
-def _sums_files(shards: tuple[Path, ...]) -> list[Path]:
+def _read(path: Path) -> _File:
+    text = read_text(path)
+    tensors, rest = split_manifest(text)
+    if tensors and not any(line.strip() and not line.lstrip().startswith("#") for line in rest.split("\n")):
+        return _File(path, (), tensors)
+    return _File(path, parse_sha256sum(rest, where=str(path)), tensors)
+
+
+def _sums_files(shards: tuple[Path, ...]) -> list[_File]:
     files = []
     for folder in dict.fromkeys(shard.absolute().parent for shard in shards):
         try:
             entries = sorted(folder.iterdir())
         except OSError as error:
             raise ProbeError(f"{folder}: cannot be listed: {error.strerror}") from error
-        files += [entry for entry in entries if _SUMS_NAME.fullmatch(entry.name) and entry.is_file()]
+        files += [_read(entry) for entry in entries if _SUMS_NAME.fullmatch(entry.name) and entry.is_file()]
+        named = [entry for entry in entries if _TENSORS_NAME.fullmatch(entry.name) and entry.is_file()]
+        files += [_read(entry) for entry in named if _has_tensors(entry)]
     return files
+
+
+def _has_tensors(path: Path) -> bool:
+    try:
+        return bool(split_manifest(read_text(path))[0])
+    except ProbeError:  # some other program's file
+        return False
 
 
 def _from_hugging_face(shards: tuple[Path, ...]) -> list[ExpectedHash]:
@@ -80,27 +122,71 @@ def _add(found: dict[Path, ExpectedHash], expected: ExpectedHash) -> None:
         found[expected.path] = replace(known, download=expected.download)
 
 
-def _match(shards: tuple[Path, ...], file: Path, lines: tuple[SumLine, ...]) -> Manifest:
-    expected = []
+def _match(shards: tuple[Path, ...], file: _File) -> Manifest:
+    expected = {}
     for shard in shards:
-        line = _line_of(shard, file, lines)
+        line = _line_of(shard, file.path, file.sums)
         if line is not None:
-            source = f"{file.name}, line {line.number}"
-            expected.append(
-                ExpectedHash(path=shard, algorithm="sha256", digest=line.digest, source=source, download=())
+            source = f"{file.path.name}, line {line.number}"
+            expected[shard] = ExpectedHash(
+                path=shard, algorithm="sha256", digest=line.digest, source=source, download=()
             )
     known = {shard.name for shard in shards}
-    others = _unique(name for line in lines if (name := _base_name(line, known)) and name not in known)
+    named = [*(_base_name(line, known) for line in file.sums), *(line.file for line in file.tensors)]
+    others = _unique(name for name in named if name and name not in known)
     sets = {match.groups() for shard in shards if (match := _SPLIT_NAME.fullmatch(shard.name))}
     missing = tuple(name for name in others if (match := _SPLIT_NAME.fullmatch(name)) and match.groups() in sets)
-    listed = {entry.path for entry in expected}
+    tensors = tuple(entry for shard in shards if (entry := _tensors_of(shard, file)))
     return Manifest(
-        sources=(file.name,),
-        expected=tuple(expected),
-        unlisted=tuple(shard.name for shard in shards if shard not in listed),
+        sources=(file.path.name,),
+        expected=tuple(expected.values()),
+        tensors=tensors,
+        unlisted=_unlisted(shards, expected, tensors),
         missing=missing,
         unknown=tuple(name for name in others if name not in missing),
     )
+
+
+def _tensors_of(shard: Path, file: _File) -> ExpectedTensors | None:
+    """Take the lines of the hash that proves most; those of single tensors before the one of all together."""
+    own = [line for line in file.tensors if line.file == shard.name]
+    if not own:
+        return None
+    algorithm = min(
+        (line for line in own), key=lambda line: (not line.tensor, ALGORITHMS.index(line.algorithm))
+    ).algorithm
+    digests: dict[str, TensorLine] = {}
+    for line in own:
+        if line.algorithm == algorithm:
+            known = digests.setdefault(line.tensor, line)
+            if known.digest != line.digest:
+                place = f"{file.path}: lines {known.number} and {line.number}"
+                raise ProbeError(
+                    f"{place}: different hashes for {line.tensor or line.file}",
+                    fix="give --sha256 a manifest with one line for each tensor",
+                )
+    return ExpectedTensors(
+        path=shard,
+        algorithm=algorithm,
+        digests=tuple((name, line.digest) for name, line in digests.items() if name),
+        whole=digests[""].digest if "" in digests else "",
+        source=file.path.name,
+    )
+
+
+def _join(found: Iterable[ExpectedTensors]) -> tuple[ExpectedTensors, ...]:
+    """Take the first manifest of each shard's tensors; ProbeError when a second one says something else."""
+    first: dict[Path, ExpectedTensors] = {}
+    for entry in found:
+        known = first.setdefault(entry.path, entry)
+        told = dict(known.digests)
+        differs = [name for name, digest in entry.digests if told.get(name, digest) != digest]
+        if known.algorithm == entry.algorithm and differs:
+            raise ProbeError(
+                f"{entry.path.name}: {known.source} and {entry.source} contradict each other on {differs[0]}",
+                fix="remove the stale one, or name the right one with --sha256 FILE",
+            )
+    return tuple(first.values())
 
 
 def _line_of(shard: Path, file: Path, lines: tuple[SumLine, ...]) -> SumLine | None:

@@ -36,8 +36,8 @@ class SumLine:
     name: str
 
 
-def read_sha256sum(path: Path) -> tuple[SumLine, ...]:
-    """Read a manifest. ProbeError when it cannot be read or is not one."""
+def read_text(path: Path) -> str:
+    """Read a text file that may be a manifest. ProbeError when it cannot be read or is no text."""
     try:
         with path.open("rb") as file:
             data = file.read(_LONGEST_FILE + 1)
@@ -48,7 +48,7 @@ def read_sha256sum(path: Path) -> tuple[SumLine, ...]:
     text = _decode(data)
     if len(data) > _LONGEST_FILE or "\0" in text:
         raise ProbeError(f"{path}: not a text file, expected a manifest in sha256sum format", fix="check the path")
-    return parse_sha256sum(text, where=str(path))
+    return text
 
 
 def _decode(data: bytes) -> str:

@@ -6,11 +6,12 @@ of each embedding table. Layers of multi-token prediction are in the file, but p
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from streamworthy.facts.gguf import ModelSizes
+from streamworthy.facts.tensor_kinds import EVERY_TOKEN, TensorKind
+from streamworthy.gguf.tensor_kinds import TIED, layer_of, sort_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,23 +19,16 @@ if TYPE_CHECKING:
     from streamworthy.facts.gguf import HeaderFacts, TensorFacts
     from streamworthy.gguf.metadata import Metadata
 
-_LAYER = re.compile(r"blk\.(\d{1,4})\.")
-# ffn_gate_exps, ffn_up_exps, ffn_down_exps, ffn_gate_up_exps; shared experts end in _shexp and are dense.
-_ROUTED = re.compile(r"_exps(?:\.|$)|_chexps(?:\.|$)")
-_EMBEDDING = re.compile(r"(?:per_layer_)?token_embd\.weight|token_types\.weight|position_embd\.weight")
-
 
 def measure_sizes(metadata: Metadata, headers: Sequence[HeaderFacts], *, partial: bool) -> ModelSizes:
     """Add up the tensors of all shards by their use. ProbeError when the model's keys are not usable."""
     tensors = [tensor for header in headers for tensor in header.tensors]
     layers, experts = metadata.layers, metadata.find("expert_count") or 0
     used = metadata.per_layer("expert_used_count", metadata.all_layers, 0)
-    unused = [tensor for tensor in tensors if _layer_of(tensor) >= layers]
-    active = [tensor for tensor in tensors if _layer_of(tensor) < layers]
-    routed = [tensor for tensor in active if experts and _ROUTED.search(tensor.name)]
-    embeddings = [tensor for tensor in active if _EMBEDDING.fullmatch(tensor.name)]
-    tied = _tied(active)
-    dense_bytes = _sum(active) - _sum(routed) - _sum(embeddings) + _sum(tied)
+    kinds = sort_tensors(metadata, headers)
+    routed, tables = kinds[TensorKind.ROUTED], kinds[TensorKind.EMBEDDING]
+    tied = [tensor for tensor in kinds[TensorKind.OUTPUT] if tensor.name == TIED]
+    dense_bytes = sum(_sum(kinds[kind]) for kind in EVERY_TOKEN)
     layer_routed = _routed_by_layer(routed, used, experts)
     return ModelSizes(
         partial=partial,
@@ -49,34 +43,19 @@ def measure_sizes(metadata: Metadata, headers: Sequence[HeaderFacts], *, partial
         expert_used_count=max(used[:layers], default=0),
         total_bytes=_sum(tensors),
         dense_bytes=dense_bytes,
-        embedding_bytes=_sum(embeddings),
+        embedding_bytes=_sum(tables) + _sum(tied),
         expert_bytes=_sum(routed),
-        unused_bytes=_sum(unused),
+        unused_bytes=_sum(kinds[TensorKind.UNUSED]),
         routed_bytes_per_token=sum(layer_routed),
-        bytes_per_token=dense_bytes
-        + sum(layer_routed)
-        + sum(_row_bytes(table) for table in embeddings if table not in tied),
+        bytes_per_token=dense_bytes + sum(layer_routed) + sum(_row_bytes(table) for table in tables),
         slab_bytes=tuple(sorted({tensor.size_bytes // experts for tensor in routed})),
         layer_routed_bytes=layer_routed,
         type_bytes=_type_bytes(tensors),
     )
 
 
-def _layer_of(tensor: TensorFacts) -> int:
-    """Give the layer that a tensor belongs to, -1 for one that belongs to none."""
-    match = _LAYER.match(tensor.name)
-    return int(match[1]) if match else -1
-
-
 def _sum(tensors: Iterable[TensorFacts]) -> int:
     return sum(tensor.size_bytes for tensor in tensors)
-
-
-def _tied(tensors: Sequence[TensorFacts]) -> list[TensorFacts]:
-    """Give the embedding when it is the output matrix too, and so is read whole for every token."""
-    if any(tensor.name == "output.weight" for tensor in tensors):
-        return []
-    return [tensor for tensor in tensors if tensor.name == "token_embd.weight"]
 
 
 def _row_bytes(table: TensorFacts) -> int:
@@ -86,7 +65,7 @@ def _row_bytes(table: TensorFacts) -> int:
 def _routed_by_layer(routed: Iterable[TensorFacts], used: Sequence[int], experts: int) -> tuple[int, ...]:
     layers: Counter[int] = Counter()
     for tensor in routed:
-        layer = max(0, _layer_of(tensor))
+        layer = layer_of(tensor.name) or 0
         layers[layer] += tensor.size_bytes * used[layer] // experts
     return tuple(size for _, size in sorted(layers.items()))
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamworthy.bench.as_found import as_found
 from streamworthy.errors import ProbeError
 from streamworthy.facts.gguf import ShardHeader
 from streamworthy.facts.shards import OpenFiles, SetTotal
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from streamworthy.facts.fit import KvFacts, LedgerFacts
     from streamworthy.facts.gguf import HeaderFacts, ModelSizes
-    from streamworthy.facts.integrity import HashFacts
+    from streamworthy.facts.integrity import HashFacts, MetadataScan, TensorScan
     from streamworthy.facts.memory import MemoryFacts
     from streamworthy.facts.plan import EnginePlan
     from streamworthy.facts.shards import SetExtents, ShardFile, ShardListing
@@ -40,15 +41,17 @@ _POINTER_BYTES = 1024  # a Git LFS pointer is smaller, git-lfs spec
 class Subject:
     """A set of shards, found from any of them or from their folder.
 
-    ``manifest`` is the user's file of hashes, ``say`` takes progress lines. Making one touches nothing; each property
+    ``manifest`` is the user's file of hashes, ``depth`` how much of the tensors is looked at, ``say`` takes progress
+    lines. Making one touches nothing; each property
     raises UsageError when the path is no model and ProbeError when its fact cannot be learned.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a user may say of a model
         self,
         path: Path,
         *,
         manifest: Path | None = None,
+        depth: str = "quick",
         rehash: bool = False,
         hash_cache: HashCache | None = None,
         say: Callable[[str], None] | None = None,
@@ -56,6 +59,7 @@ class Subject:
         """Take what is asked about; nothing is read yet."""
         self.path = path
         self._manifest = manifest
+        self._depth = depth
         self._rehash = rehash
         self._hash_cache = hash_cache
         self._say = say
@@ -115,9 +119,10 @@ class Subject:
     def headers(self) -> tuple[ShardHeader, ...]:
         """The header of each shard that is there, or what is wrong with it. ProbeError for one that cannot be read."""
         found = []
-        for shard in self.present:
-            header, faults = scan_header(Path(shard.path))
-            found.append(ShardHeader(number=shard.number, name=shard.name, header=header, faults=faults))
+        with as_found(self.paths):
+            for shard in self.present:
+                header, faults = scan_header(Path(shard.path))
+                found.append(ShardHeader(number=shard.number, name=shard.name, header=header, faults=faults))
         whole = len(found) == max(self.listing.count, 1)
         return check_model(found) if whole and self.listing.form in ("set", "plain") else tuple(found)
 
@@ -125,6 +130,45 @@ class Subject:
     def extents(self) -> SetExtents:
         """Whether the shards hold their tensors."""
         return probe_extents(self.present, self.headers)
+
+    @cached_property
+    def tensors(self) -> TensorScan:
+        """What is in the tensors' data, looked at as deeply as was asked. ProbeError when a header cannot be read."""
+        from streamworthy.gguf.tensor_scan import scan_tensors
+
+        say = self._say
+        return scan_tensors(self._all_headers(), depth=self._depth, progress=(lambda at: say(str(at))) if say else None)
+
+    @cached_property
+    def metadata_leaks(self) -> MetadataScan:
+        """What the texts in the keys tell of the one who made the file. ProbeError when a header cannot be read."""
+        from streamworthy.gguf.metadata_scan import scan_metadata
+
+        headers = self._all_headers()
+        with as_found(self.paths):
+            return scan_metadata(headers)
+
+    @property
+    def leaking_texts(self) -> dict[str, str]:
+        """What of the keys is not to be written down, and what is written instead."""
+        from streamworthy.gguf.metadata_scan import leaking_texts
+
+        headers = self._headers_by_path()
+        with as_found(self.paths):
+            return leaking_texts(headers)
+
+    def _headers_by_path(self) -> dict[Path, HeaderFacts]:
+        pairs = zip(self.present, self.headers, strict=True)
+        return {Path(shard.path): entry.header for shard, entry in pairs if entry.header is not None}
+
+    def _all_headers(self) -> dict[Path, HeaderFacts]:
+        headers = self._headers_by_path()
+        if len(headers) < len(self.present) or not headers:
+            raise ProbeError(
+                f"{self.listing.folder}: a header that cannot be read does not tell what is in the file",
+                fix="see the gate shards.headers",
+            )
+        return headers
 
     @cached_property
     def metadata(self) -> Metadata:
@@ -169,11 +213,12 @@ class Subject:
     def identity(self) -> str:
         """A short id of the set: names left out, header bytes and sizes in. A copy has the same, another quant not."""
         digest = hashlib.sha256()
-        for shard, entry in zip(self.present, self.headers, strict=True):
-            length = entry.header.header_bytes if entry.header else _POINTER_BYTES
-            with Path(shard.path).open("rb") as file:
-                digest.update(b"%d %d %d\n" % (shard.number, self.listing.count, shard.size_bytes))
-                digest.update(file.read(length))
+        with as_found(self.paths):
+            for shard, entry in zip(self.present, self.headers, strict=True):
+                length = entry.header.header_bytes if entry.header else _POINTER_BYTES
+                with Path(shard.path).open("rb") as file:
+                    digest.update(b"%d %d %d\n" % (shard.number, self.listing.count, shard.size_bytes))
+                    digest.update(file.read(length))
         return digest.hexdigest()[:16]
 
     def kv(self, plan: EnginePlan) -> KvFacts:
@@ -208,8 +253,12 @@ class Subject:
 
 def _add_up(listing: ShardListing, present: tuple[ShardFile, ...], headers: tuple[ShardHeader, ...]) -> SetTotal:
     """Add up what each shard needs by its header or its Git LFS pointer; take a missing one to be as the largest."""
-    known, guessed = [], len(listing.missing) + len(listing.shards) - len(present)
+    empty = sum(not shard.size_bytes for shard in present)
+    absent = len(listing.missing) + len(listing.shards) - len(present) + empty
+    known, guessed = [], absent
     for shard, entry in zip(present, headers, strict=True):
+        if not shard.size_bytes:
+            continue
         if entry.header is not None:
             known.append(max(shard.size_bytes, entry.header.need_bytes))
             continue
@@ -219,7 +268,6 @@ def _add_up(listing: ShardListing, present: tuple[ShardFile, ...], headers: tupl
     largest = max(known, default=0)
     if not headers:
         raise ProbeError(f"{listing.folder}: no shard is there to learn the size of the set from")
-    absent = len(listing.missing) + len(listing.shards) - len(present)
     return SetTotal(
         present_bytes=sum(shard.size_bytes for shard in present),
         whole_bytes=sum(known) + absent * largest,

@@ -24,7 +24,8 @@ _LAYER = re.compile(r"blk\.(\d{1,4})\.")
 _ROUTED = re.compile(r"_exps(?:\.|$)|_chexps(?:\.|$)")
 _SHARED = re.compile(r"_shexp(?:\.|$)")
 _EMBEDDING = re.compile(r"(?:per_layer_)?token_embd\.weight|token_types\.weight|position_embd\.weight")
-_OUTPUT, _TIED = "output.weight", "token_embd.weight"
+_OUTPUT = "output.weight"
+TIED = "token_embd.weight"  # is the output matrix too where there is none
 
 
 def layer_of(name: str) -> int | None:
@@ -49,20 +50,26 @@ def kind_teller(metadata: Metadata, headers: Sequence[HeaderFacts]) -> Callable[
             return TensorKind.ROUTED
         if _SHARED.search(name):
             return TensorKind.SHARED
-        if name == _OUTPUT or (tied and name == _TIED):
+        if name == _OUTPUT or (tied and name == TIED):
             return TensorKind.OUTPUT
         return TensorKind.EMBEDDING if _EMBEDDING.fullmatch(name) else TensorKind.DENSE
 
     return tell
 
 
-def measure_kinds(metadata: Metadata, headers: Sequence[HeaderFacts]) -> tuple[KindSizes, ...]:
-    """Add up the tensors of all headers by kind; a kind without tensors is left out."""
+def sort_tensors(metadata: Metadata, headers: Sequence[HeaderFacts]) -> dict[TensorKind, list[TensorFacts]]:
+    """Sort the tensors of all headers by kind. ProbeError when the model's keys are not usable."""
     tell = kind_teller(metadata, headers)
     groups: dict[TensorKind, list[TensorFacts]] = {kind: [] for kind in TensorKind}
     for header in headers:
         for tensor in header.tensors:
             groups[tell(tensor.name)].append(tensor)
+    return groups
+
+
+def measure_kinds(metadata: Metadata, headers: Sequence[HeaderFacts]) -> tuple[KindSizes, ...]:
+    """Add up the tensors of all headers by kind; a kind without tensors is left out."""
+    groups = sort_tensors(metadata, headers)
     return tuple(_add_up(kind, tensors) for kind, tensors in groups.items() if tensors)
 
 

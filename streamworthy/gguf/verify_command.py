@@ -9,8 +9,9 @@ from streamworthy.criteria.integrity import hashes
 from streamworthy.criteria.spec import Limit
 from streamworthy.errors import UsageError
 from streamworthy.gguf.hash_cache import default_cache
-from streamworthy.gguf.hashes import make_manifest
+from streamworthy.gguf.hashes import make_manifest, make_tensor_manifest
 from streamworthy.gguf.subject import Subject
+from streamworthy.units import format_counted
 from streamworthy.verdict import Word
 
 if TYPE_CHECKING:
@@ -31,20 +32,32 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Exit: 0 every shard has the content its manifest says, 1 one has not, 10 not verified.",
     )
     parser.add_argument("model", type=Path, metavar="MODEL", help="any shard of the model, or its folder")
-    parser.add_argument("--sha256", type=Path, metavar="FILE", help="manifest in sha256sum format")
+    parser.add_argument(
+        "--sha256", type=Path, metavar="FILE", help="manifest in the format of sha256sum or of gguf-hash"
+    )
     parser.add_argument("--rehash", action="store_true", help="read shards again whose stored result stands")
     parser.add_argument("--make-manifest", action="store_true", help="print the manifest of this copy instead")
+    parser.add_argument(
+        "--per-tensor", action="store_true", help="with --make-manifest: a hash of each tensor, in gguf-hash's format"
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
     """Verify the shards, or print their manifest; gives the exit code."""
+    if arguments.per_tensor and not arguments.make_manifest:
+        raise UsageError("--per-tensor: belongs to --make-manifest", fix="--make-manifest --per-tensor")
     if arguments.make_manifest:
         return _print_manifest(arguments, say)
     facts = Subject(arguments.model, manifest=arguments.sha256, rehash=arguments.rehash, say=say).hashes
     for shard in facts.shards:
         word = Word.PASS if shard.matches else Word.FAIL
         say(f"{word}  {shard.expected.path.name}  {shard.found.digest}")
+    for tensors in facts.tensors:
+        word = Word.PASS if tensors.matches and not tensors.unlisted else Word.FAIL
+        say(f"{word}  {tensors.expected.path.name}  {format_counted(tensors.matching_count, 'tensor')} as listed")
+        for tensor in tensors.wrong:
+            say(f"  {tensor.name}: {tensor.size_bytes} bytes from {tensor.offset_bytes} on: {tensor.found}")
     found = hashes(facts, _NO_BOUNDS)
     say(f"{found.word}: {found.cause or found.measured}")
     for line in found.fix:
@@ -63,5 +76,6 @@ def _print_manifest(arguments: argparse.Namespace, say: Callable[[str], None]) -
             f"{subject.listing.folder}: found {len(paths)} of {subject.listing.count} shards, expected all",
             fix="finish the download: a manifest of a part would pass for the whole",
         )
-    say(make_manifest(paths, cache=default_cache(), rehash=arguments.rehash, progress=None).removesuffix("\n"))
+    make = make_tensor_manifest if arguments.per_tensor else make_manifest
+    say(make(paths, cache=default_cache(), rehash=arguments.rehash, progress=None).removesuffix("\n"))
     return 0

@@ -88,19 +88,25 @@ def probe_swap() -> SwapFacts:
 
 def probe_memlock(*, need_bytes: int, pid: str = "self") -> MemlockFacts:
     """Read what this process may lock; macOS tells it of no other one."""
+    soft, hard = _limits("RLIMIT_MEMLOCK", "locked memory", pid)
+    return MemlockFacts(
+        process=pid, soft_bytes=soft, hard_bytes=hard, capable=False, locked_bytes=None, need_bytes=need_bytes
+    )
+
+
+def probe_address_limits(*, pid: str = "self") -> tuple[int | None, int | None]:
+    """Read how much address space this process may map, soft and hard; macOS tells it of no other one."""
+    return _limits("RLIMIT_AS", "address space", pid)
+
+
+def _limits(name: str, what: str, pid: str) -> tuple[int | None, int | None]:
     if pid != "self":
-        raise ProbeError(f"locked memory of process {pid}: macOS tells a process its own limits only")
+        raise ProbeError(f"{what} of process {pid}: macOS tells a process its own limits only")
     import resource  # absent on other systems
 
-    soft, hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    return MemlockFacts(
-        process=pid,
-        soft_bytes=None if soft == resource.RLIM_INFINITY else soft,
-        hard_bytes=None if hard == resource.RLIM_INFINITY else hard,
-        capable=False,
-        locked_bytes=None,
-        need_bytes=need_bytes,
-    )
+    soft, hard = resource.getrlimit(getattr(resource, name))
+    unlimited = resource.RLIM_INFINITY
+    return None if soft == unlimited else soft, None if hard == unlimited else hard
 
 
 def probe_host(sysctl: Callable[[str], str | None] = read_sysctl) -> HostFacts:

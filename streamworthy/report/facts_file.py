@@ -41,11 +41,15 @@ def to_json(value: object) -> Any:  # noqa: ANN401 - JSON is any of six types
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
 def write_facts(path: Path, content: Mapping[str, Any], hidden: Mapping[str, str]) -> None:
     """Write the file in one step: a reader sees the old one or the new one whole. ``hidden`` names are replaced."""
     new = path.with_suffix(".json.new")
     text = json.dumps({"schema": SCHEMA_VERSION, **to_json(dict(content))}, indent=1, ensure_ascii=False)
-    text = hide(text, hidden)
+    text = hide(text, {_quoted(name): _quoted(stand_in) for name, stand_in in hidden.items()})
     try:
         new.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
         new.replace(path)

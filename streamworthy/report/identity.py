@@ -67,5 +67,6 @@ def hide(text: str, names: Mapping[str, str]) -> str:
     """Replace names in a text, as whole words only: a host called `vm` is not part of `kvm`."""
     for name in sorted(names, key=len, reverse=True):
         if name:
-            text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", names[name], text)
+            stand_in = names[name].replace("\\", r"\\")  # re.sub reads escapes in it
+            text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", stand_in, text)
     return text

@@ -190,8 +190,7 @@ def _ratio(found: Inspection, left: int, most: str) -> str:
 def format_ceilings(found: Ceilings, *, experts: bool) -> Iterator[str]:
     """Write both tables: rates by disk for each hit rate, and by memory, which no hit rate lifts."""
     what = "routed experts" if experts else "weights"
-    yours = "" if found.given else " for round bandwidths (give --disk and --memory for yours)"
-    yield f"ceilings in tok/s{yours}: nothing real is above them, the smaller of the two counts"
+    yield f"{f'ceilings in tok/s {found.basis}'.rstrip()}: nothing real is above them, the smaller of the two counts"
     disks = list(dict.fromkeys(one.disk_bytes_per_second for one in found.disk))
     memories = list(dict.fromkeys(one.memory_bytes_per_second for one in found.memory))
     rows = [[f"  by disk, {format_bytes(found.streamed_bytes_per_token)} of {what} a token", *map(format_rate, disks)]]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError as XmlError
+from xml.sax.saxutils import escape
 
 from streamworthy.errors import ProbeError
 from streamworthy.report.identity import hide
@@ -27,7 +28,7 @@ def finish_junit(path: Path, properties: Mapping[str, str], hidden: Mapping[str,
 
     new = path.with_suffix(".xml.new")
     try:
-        new.write_text(hide(path.read_text(encoding="utf-8"), hidden), encoding="utf-8")
+        new.write_text(hide(path.read_text(encoding="utf-8"), _escaped(hidden)), encoding="utf-8")
         xml = JUnitXml.fromfile(str(new))
         for suite in xml:
             for case in [case for case in suite if case.name is None and not case.result]:
@@ -41,6 +42,12 @@ def finish_junit(path: Path, properties: Mapping[str, str], hidden: Mapping[str,
         raise ProbeError(f"{path}: the report could not be finished: {error}") from error
     finally:
         new.unlink(missing_ok=True)
+
+
+def _escaped(hidden: Mapping[str, str]) -> dict[str, str]:
+    """Write names as they stand in XML, in texts and in attributes."""
+    quotes: tuple[dict[str, str], ...] = ({}, {'"': "&quot;"})
+    return {escape(name, more): escape(stand_in, more) for name, stand_in in hidden.items() for more in quotes}
 
 
 def check_junit(path: Path) -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from streamworthy import __version__
 from streamworthy.errors import ProbeError
+from streamworthy.probes import settings
 from streamworthy.thresholds import declared_gates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from streamworthy.criteria.spec import Limit
+    from streamworthy.probes.machine import Machine
     from streamworthy.qualification import Qualification
     from streamworthy.verdict import Outcome
 
@@ -65,10 +68,34 @@ def suite_properties(run: Qualification) -> dict[str, str]:
         "engine_cmake_args": (build.cmake_args or "unknown") if build else "not run",
         "engine_compiler": (build.compiler or "unknown") if build else "not run",
         "engine_features": (build.features or "unknown") if build else "not run",
+        **{name: _ask(partial(_setting, machine, setting)) for name, setting in _SETTINGS.items()},
+        "io_scheduler": _ask(lambda: _schedulers(run)),
         "suite_version": __version__,
         "depth": run.request.depth,
         "date": run.started.isoformat(timespec="seconds"),
     }
+
+
+_SETTINGS = {
+    "mglru": settings.MGLRU,
+    "huge_pages": settings.HUGE_PAGES,
+    "aspm_policy": settings.ASPM_POLICY,
+    "apst_max_latency_us": settings.APST,
+    "microcode": settings.MICROCODE,
+    "kernel_parameters": settings.CMDLINE,
+}
+
+
+def _setting(machine: Machine | None, name: str) -> str | None:
+    return machine.settings.value(name) if machine else None
+
+
+def _schedulers(run: Qualification) -> str:
+    if run.machine is None:
+        return "unknown"
+    names = dict.fromkeys(leaf.name for volume in run.machine.volumes.volumes for leaf in volume.leaves)
+    found = {name: _setting(run.machine, f"sys/class/block/{name}/queue/scheduler") for name in names}
+    return ", ".join(f"{name}: {value or 'unknown'}" for name, value in found.items())
 
 
 def devices(run: Qualification) -> str:

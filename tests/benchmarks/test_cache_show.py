@@ -67,17 +67,24 @@ def show(path):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_400_gb_are_shown_in_under_a_second(benchmark, shards):
+def test_400_gb_are_shown_in_under_a_second(benchmark, tell, shards):
     """The whole command: start of Python, 39 headers, residency of 39 files and 548 tensors, as text."""
     require_cachestat(shards)
     out = benchmark.pedantic(show, args=(shards[0],), rounds=ROUNDS, warmup_rounds=1)
     assert re.search(r"^routed experts +38\d\.\d GiB +0 B +0\.0 %$", out, re.MULTILINE)
     assert re.search(r"^77 +0\.0 % +0\.0 %$", out, re.MULTILINE)
     if benchmark.stats:
-        assert benchmark.stats.stats.min < 1.0
+        best, middle = benchmark.stats.stats.min, benchmark.stats.stats.median
+        tell(
+            "cache show of 411 GB, the whole command",
+            f"{best:.2f} s at best",
+            spread=f"median {middle:.2f} s, n = {ROUNDS}",
+            promised="under 1 s",
+            kept=best < 1.0,
+        )
 
 
-def test_400_gb_are_told_faster_than_by_vmtouch(benchmark, shards, vmtouch):
+def test_400_gb_are_told_faster_than_by_vmtouch(benchmark, tell, shards, vmtouch):
     """vmtouch asks mincore(2) about each page and tells of the set or of files, without tensors."""
     require_cachestat(shards)
     subject = Subject(shards[0])
@@ -87,13 +94,18 @@ def test_400_gb_are_told_faster_than_by_vmtouch(benchmark, shards, vmtouch):
     subprocess.run([vmtouch, "-m", "1000G", *map(str, shards)], capture_output=True, check=True)
     theirs = time.perf_counter() - began
     if benchmark.stats:
-        ratio = theirs / benchmark.stats.stats.median
-        benchmark.extra_info.update(theirs_seconds=theirs, ratio=ratio)
-        assert ratio > 10
+        ours = benchmark.stats.stats.median
+        benchmark.extra_info.update(theirs_seconds=theirs, ratio=theirs / ours)
+        tell(
+            "residency of 411 GB beside vmtouch",
+            f"{theirs / ours:.0f} times as fast ({ours * 1e3:.1f} ms, {theirs:.2f} s)",
+            promised="10 times as fast",
+            kept=theirs / ours > 10,
+        )
 
 
 @pytest.mark.parametrize("method", METHODS[:2])
-def test_both_count_the_same_pages(tmp_path, vmtouch, method):
+def test_both_count_the_same_pages(tell, tmp_path, vmtouch, method):
     """64 MiB of which scattered ranges are resident: equal to the page, by cachestat and by mincore."""
     path = make_disk_file(tmp_path, size=64 * 2**20)
     evict([path])
@@ -106,11 +118,17 @@ def test_both_count_the_same_pages(tmp_path, vmtouch, method):
     out = subprocess.run([vmtouch, str(path)], capture_output=True, text=True, check=True).stdout
     resident, total = map(int, re.search(r"Resident Pages: (\d+)/(\d+)", out).groups())
     assert (shard.method, total) == (method, 64 * 2**20 // 4096)
-    assert shard.whole.resident_bytes == resident * 4096
     assert 0 < resident < total
+    ours = shard.whole.resident_bytes // 4096
+    tell(
+        f"resident pages by {method} beside vmtouch",
+        f"{ours} and {resident} of {total}",
+        promised="equal",
+        kept=ours == resident,
+    )
 
 
-def test_resident_files_are_told_as_fast(benchmark, tmp_path, vmtouch):
+def test_resident_files_are_told_as_fast(benchmark, tell, tmp_path, vmtouch):
     """200 MB that are all resident: calls of both take turns, and ours are within the process start of theirs."""
     require_quiet()
     path = make_disk_file(tmp_path, size=200 * 10**6)
@@ -126,4 +144,9 @@ def test_resident_files_are_told_as_fast(benchmark, tmp_path, vmtouch):
 
     benchmark.pedantic(take_turns, rounds=ROUNDS)
     benchmark.extra_info.update(ours_seconds=ours, theirs_seconds=theirs)
-    assert median(ours) < median(theirs)
+    tell(
+        "residency of 200 MB in memory beside vmtouch",
+        f"{median(ours) * 1e3:.1f} ms and {median(theirs) * 1e3:.1f} ms",
+        promised="no slower",
+        kept=median(ours) < median(theirs),
+    )

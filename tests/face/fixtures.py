@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from streamworthy.criteria.series import unrecorded
 from streamworthy.verdict import Word, not_applicable
 from tests.face.outcome import Settled, why_of
 from tests.face.run import gate_of, run_of
@@ -106,11 +107,16 @@ def lock_proof(run):
 
 
 @pytest.fixture
-def record(request):
-    """Put a series of samples into pytest-benchmark, on a virtual clock, and give it back to be judged."""
-    from streamworthy.engine.recording import VirtualClock
-    from streamworthy.engine.recording import record as record_series
+def record(request, limit, require):
+    """Put what was measured into pytest-benchmark, on a virtual clock, and give it back to be judged.
+
+    Where pytest-benchmark is switched off nothing would be kept, so nothing is measured and nothing is decided.
+    """
+    if request.config.getoption("benchmark_disable"):
+        require(unrecorded())
+    from streamworthy.report.recording import VirtualClock
+    from streamworthy.report.recording import record as record_rounds
 
     clock = VirtualClock()
     request.node.add_marker(pytest.mark.benchmark(timer=clock))
-    return lambda series: record_series(series, clock, lambda: request.getfixturevalue("benchmark"))
+    return lambda found: record_rounds(found, clock, lambda: request.getfixturevalue("benchmark"))

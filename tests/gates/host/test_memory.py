@@ -25,6 +25,11 @@ def test_memlock(require, machine, lock_proof, limit):
     require(memory.memlock(machine.memlock, lock_proof(), limit))
 
 
+def test_address_space(require, machine, limit):
+    """The engine maps every shard whole: under a lower limit it ends with 'mmap failed: Cannot allocate memory'."""
+    require(memory.address_space(machine.address_space, limit))
+
+
 def test_swap_location(require, machine, limit):
     """Pages swapped to a spinning disk come back in milliseconds each; on the model's disk they compete with it."""
     require(memory.swap_location(machine.swap, limit))

@@ -14,6 +14,11 @@ def test_network(require, machine, limit):
     require(storage.network(machine.volumes, limit))
 
 
+def test_mappable(require, machine, plan, limit):
+    """The engine maps each shard shared, which some filesystems refuse: it then does not start, or dies of a page."""
+    require(storage.mappable(machine.mapping, plan, limit))
+
+
 def test_rotational(require, machine, limit):
     """A spinning disk moves its heads for each expert: about a hundred reads a second, so a token takes minutes."""
     require(storage.rotational(machine.volumes, machine.latency, limit))
@@ -24,6 +29,16 @@ def test_transport(require, machine, limit):
     require(storage.transport(machine.volumes, machine.latency, limit))
 
 
+def test_link(require, machine, limit):
+    """A drive behind fewer or slower lanes than it has gives a half or a quarter of what it is sold for."""
+    require(storage.link(machine.links, limit))
+
+
+def test_health(require, machine, limit):
+    """A drive that runs out of spare blocks loses shards, and one that reports lost data has perhaps lost some."""
+    require(storage.health(machine.health, limit))
+
+
 def test_mount_options(require, machine, limit):
     """Without noatime or relatime each read of a shard writes to the disk that is to be read."""
     require(storage.mount_options(machine.volumes, limit))
@@ -31,7 +46,7 @@ def test_mount_options(require, machine, limit):
 
 def test_free_space(require, machine, limit):
     """A set that does not fit ends as a truncated shard after hours of download."""
-    require(storage.free_space(machine.volumes, limit))
+    require(storage.free_space(machine.volumes, machine.allocation, limit))
 
 
 def test_used_share(require, machine, limit):

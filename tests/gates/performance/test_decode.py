@@ -15,14 +15,14 @@ def test_warm_rate(require, performance, record, limit):
     require(decode.warm_rate(record(performance.decode_warm), limit))
 
 
-def test_efficiency(require, performance, roofs, limit):
+def test_efficiency(require, performance, record, roofs, limit):
     """A rate far below what disk and memory allow is a setting; one above it means that the cache was not as said."""
-    require(decode.efficiency(performance.decode_warm, roofs, limit))
+    require(decode.efficiency(record(performance.decode_warm), roofs, limit))
 
 
-def test_stalls(require, performance, limit):
+def test_stalls(require, performance, record, limit):
     """Readers feel the slowest tokens: a mean hides one that waits for the disk ten times as long."""
-    require(decode.stalls(performance.decode_warm, limit))
+    require(decode.stalls(record(performance.decode_warm), limit))
 
 
 def test_answer(require, performance, limit):

@@ -26,9 +26,9 @@ TICKS = os.sysconf("SC_CLK_TCK")
 STATUS = "CapEff:\t0\nCpus_allowed_list:\t0-1\n"
 
 
-def line(pid, name, *, flags=4194304, user=0, system=0):
+def line(pid, name, *, flags=4194304, faults=0, user=0, system=0):
     """Write a line of /proc/PID/stat."""
-    return f"{pid} ({name}) R 1 {pid} {pid} 0 -1 {flags} 9 0 0 0 {user} {system} 0 0 20 0 3 0 100 1000 10\n"
+    return f"{pid} ({name}) R 1 {pid} {pid} 0 -1 {flags} 9 0 {faults} 0 {user} {system} 0 0 20 0 3 0 100 1000 10\n"
 
 
 FILES = {
@@ -50,7 +50,9 @@ def test_the_first_line_gives_busy_and_stolen_ticks():
     assert parse_cpu_line("cpu 1 2 3 4\n") == (6, 0)
 
 
-@pytest.mark.parametrize("text", ["", "cpu\n", "cpu a b c d\n", "cpu 1 2 3\n", "intr 1 2 3 4 5\n"])
+@pytest.mark.parametrize(
+    "text", ["", "cpu\n", "cpu a b c d\n", "cpu 1 2 3\n", f"cpu 1 2 3 {'9' * 5000}", "intr 1 2 3 4 5\n"]
+)
 def test_another_first_line_is_a_parse_error(text):
     """What was found is told."""
     with pytest.raises(ParseError, match="/proc/stat"):
@@ -59,13 +61,13 @@ def test_another_first_line_is_a_parse_error(text):
 
 def test_a_process_may_have_any_name():
     """Blanks and brackets are the process's own choice."""
-    assert parse_process_stat(line(7, "a) S 1 (b", user=3, system=4)) == ProcessTime(
-        name="a) S 1 (b", ticks=7, kernel=False
+    assert parse_process_stat(line(7, "a) S 1 (b", faults=5, user=3, system=4)) == ProcessTime(
+        name="a) S 1 (b", ticks=7, major_faults=5, kernel=False
     )
     assert parse_process_stat(line(2, "kthreadd", flags=0x00208040)).kernel
 
 
-@pytest.mark.parametrize("text", ["", "7", "7 (a) R", "7 (a) R 1 2 3\n"])
+@pytest.mark.parametrize("text", ["", "7", "7 (a) R", "7 (a) R 1 2 3\n", "7 (a) R" + 12 * " -"])
 def test_another_process_line_is_a_parse_error(text):
     """Short lines are no process."""
     with pytest.raises(ParseError):
@@ -80,9 +82,9 @@ def test_others_are_what_is_neither_ours_nor_the_kernels(tmp_path):
         busy_ticks=1510 - 8 * TICKS // 2,
         steal_ticks=40,
         processes={
-            42: ProcessTime(name="python3", ticks=400 - TICKS, kernel=False),
-            7: ProcessTime(name="cc1", ticks=200 - TICKS, kernel=False),
-            9: ProcessTime(name="kswapd0", ticks=400 - TICKS, kernel=True),
+            42: ProcessTime(name="python3", ticks=400 - TICKS, major_faults=0, kernel=False),
+            7: ProcessTime(name="cc1", ticks=200 - TICKS, major_faults=0, kernel=False),
+            9: ProcessTime(name="kswapd0", ticks=400 - TICKS, major_faults=0, kernel=True),
         },
         waits={"42": 2_000_000_000},
     )

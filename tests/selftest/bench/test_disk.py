@@ -6,12 +6,15 @@ import os
 import shutil
 import subprocess
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from streamworthy.bench import disk as bench_disk
+from streamworthy.bench import disk_files
 from streamworthy.bench.disk import BUDGETS, Disk, DiskBudget
+from streamworthy.bench.scratch_file import ScratchFile
 from streamworthy.criteria import disk as judge
 from streamworthy.errors import ProbeError
 from streamworthy.gguf.subject import Subject
@@ -38,11 +41,12 @@ def model(tmp_path_factory):
     shutil.rmtree(folder)
 
 
-def disk_of(path, *, disturb=True, budget=SHORT):
+def disk_of(path, *, disturb=True, budget=SHORT, scratch=None):
     """Make what measures a model; other programs of the machine that runs the tests are not what is tested."""
     subject = Subject(path)
     machine = Machine(Sysroot(), model_paths=subject.paths, set_total_bytes=lambda: subject.set_total_bytes)
-    return Disk(machine, subject, threads=2, budget=budget, disturb=disturb)
+    folder = scratch or Path(path).parent
+    return Disk(machine, subject, threads=2, budget=budget, disturb=disturb, scratch=lambda: folder)
 
 
 def test_each_number_has_its_bytes(model):
@@ -63,7 +67,7 @@ def test_each_number_has_its_bytes(model):
         ]
     )
     assert latency.iops_many > 0
-    assert slabs.slab_sizes_bytes == disk._subject.sizes.slab_bytes
+    assert slabs.slab_sizes_bytes == disk._files._subject.sizes.slab_bytes
     for size in slabs.sizes:
         assert size.mapped.resident_share <= 0.01
         assert size.one.useful_bytes % size.slab_bytes == size.eight.useful_bytes % size.slab_bytes == 0
@@ -102,10 +106,37 @@ def test_beside_a_process_that_maps_the_shards_nothing_is_read(model):
     assert amplification.word is Word.INCONCLUSIVE
 
 
-def test_shards_too_small_to_measure_are_an_error(tmp_path):
-    """3 MB come from any cache."""
-    with pytest.raises(ProbeError, match=r"found 3\.\d MiB of shards, expected at least 16\.0 MiB"):
-        _ = disk_of(write_model(tmp_path)).sequential
+def test_before_the_shards_are_there_a_scratch_file_is_read(tmp_path, monkeypatch):
+    """3 MB come from any cache: a file without a name takes their place, in slabs of the model's sizes."""
+    make_disk_file(tmp_path, "probe").unlink()
+    monkeypatch.setattr(disk_files, "ScratchFile", partial(ScratchFile, size_bytes=64 * 2**20))
+    before = sorted(tmp_path.iterdir())
+    path = write_model(tmp_path)
+    disk = disk_of(path)
+    found, slabs = disk.sequential, disk.slabs
+    assert sorted(tmp_path.iterdir()) == sorted([*before, path])
+    if found.state.method != "O_DIRECT":
+        pytest.skip(found.state.method)
+    assert found.state.scratch.startswith("a scratch file of 64.0 MiB, written just now")
+    assert found.eight.useful_bytes >= 2**20
+    assert {size.slab_bytes for size in slabs.sizes} <= set(disk._files._subject.sizes.slab_bytes)
+    assert disk.latency.iops_many > 0
+    asked = judge.sequential_read(found, limit(at_least=1.0))
+    assert any(line.startswith("read=a scratch file") for line in asked.evidence)
+    held = disk._files.paths[0]
+    disk.close()
+    assert not held.exists()
+
+
+def test_a_scratch_folder_on_another_disk_measures_nothing(tmp_path):
+    """Its numbers would be those of another disk."""
+    other = Path("/dev/shm")  # noqa: S108 - nothing is written there
+    if not other.is_dir() or other.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("no second file system is here")
+    with pytest.raises(
+        ProbeError, match=r"found 3\.\d MiB of shards, expected at least 16\.0 MiB .* is on another one"
+    ):
+        _ = disk_of(write_model(tmp_path), scratch=other).sequential
 
 
 @pytest.mark.root

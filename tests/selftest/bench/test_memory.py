@@ -39,7 +39,8 @@ def test_memory_is_read_in_order_and_scattered(tmp_path):
     assert found.scattered.threads_count == found.knee_threads_count == found.at_knee.threads_count
     assert all(1e8 < rate < 1e12 for rate in found.at_knee.rates_bytes_per_second)
     assert 0 < found.steady_share <= 1
-    assert found.numa == NumaFacts(nodes_count=None, zone_reclaim_mode=None, numa_balancing=None)
+    assert found.numa == NumaFacts(nodes=None, zone_reclaim_mode=None, numa_balancing=None)
+    assert (found.placed, found.unplaced) == (None, "this kernel tells no memory nodes")
 
 
 def test_the_working_set_is_four_times_the_caches(tmp_path):

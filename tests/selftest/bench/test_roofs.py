@@ -19,6 +19,7 @@ STATE = DiskState(
     refused_fix=(),
     doubts=(),
     devices=("nvme0n1",),
+    scratch="",
     method="O_DIRECT",
     reread_ratio=1.0,
     link_bytes_per_second=None,
@@ -48,7 +49,9 @@ BANDWIDTH = BandwidthFacts(
     slab_bytes=2**20,
     working_set_bytes=2**28,
     last_level_cache_bytes=2**25,
-    numa=NumaFacts(nodes_count=1, zone_reclaim_mode=0, numa_balancing=0),
+    numa=NumaFacts(nodes=None, zone_reclaim_mode=0, numa_balancing=0),
+    placed=None,
+    unplaced="this kernel tells no memory nodes",
 )
 
 

@@ -23,6 +23,7 @@ STATE = DiskState(
     refused_fix=(),
     doubts=(),
     devices=("nvme0n1",),
+    scratch="",
     method="O_DIRECT",
     reread_ratio=1.01,
     link_bytes_per_second=3.94e9,

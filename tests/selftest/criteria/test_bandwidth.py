@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from streamworthy.criteria.bandwidth import read
-from streamworthy.facts.bandwidth import BandwidthFacts, NumaFacts, ThreadRates
+from streamworthy.facts.bandwidth import BandwidthFacts, MemoryNode, NumaFacts, PlacedRates, ThreadRates
 from streamworthy.verdict import Word
 from tests.selftest.criteria.asked import limit
 
@@ -26,7 +26,9 @@ FACTS = BandwidthFacts(
     slab_bytes=4 * 2**20,
     working_set_bytes=2**27,
     last_level_cache_bytes=2**25,
-    numa=NumaFacts(nodes_count=1, zone_reclaim_mode=0, numa_balancing=None),
+    numa=NumaFacts(nodes=(MemoryNode(number=0, cpus=(0, 1)),), zone_reclaim_mode=0, numa_balancing=None),
+    placed=None,
+    unplaced="one memory node: none is far",
 )
 
 
@@ -43,6 +45,7 @@ def test_the_median_pass_at_the_knee_is_at_least_the_limit(at_least, word):
         "working_set=128.0 MiB",
         "last_level_cache=32.0 MiB",
         "numa_nodes=1",
+        "numa_local=not measured: one memory node: none is far",
         "zone_reclaim_mode=0",
         "numa_balancing=unknown",
     )
@@ -71,3 +74,11 @@ def test_passes_that_jump_decide_nothing_unless_the_best_misses(passes, at_least
 def test_an_unknown_cache_is_said():
     """Boards without cache information in sysfs."""
     assert "last_level_cache=unknown" in read(replace(FACTS, last_level_cache_bytes=None), limit(at_least=1)).evidence
+
+
+def test_what_far_memory_costs_stands_beside_the_rate():
+    """It is shown and never judged: where pages lie is the kernel's choice."""
+    placed = PlacedRates(node=1, local=rates(2, 30, 31, 32), interleaved=rates(2, 20, 21, 22))
+    found = read(replace(FACTS, placed=placed, unplaced=""), limit(at_least=30 * GB))
+    assert found.word is Word.PASS
+    assert "numa_local=31.0 GB/s by the cores of node 1, interleaved over all nodes 21.0 GB/s" in found.evidence

@@ -44,7 +44,7 @@ def test_what_reads_nothing_has_no_disk_over_it():
     """4 of 20 tok/s that the memory allows."""
     found = efficiency(RESIDENT, ROOFS, asked(at_least=0.2))
     assert (found.word, found.value, found.evidence[0]) == (Word.PASS, 0.2, "ceiling=20.0 tok/s by memory")
-    assert "memory bandwidth" in efficiency(RESIDENT, ROOFS, asked(at_least=0.21)).cause
+    assert efficiency(RESIDENT, ROOFS, asked(at_least=0.21)).cause.startswith("compute (suspected): nothing is read")
 
 
 def test_above_a_measured_roof_the_cache_is_not_what_it_seems():
@@ -95,11 +95,11 @@ def test_the_slow_tokens_are_held_against_the_middle_one(at_most, word):
     assert found.evidence[0] == "gap=median 1.0 s, p95 3.0 s, longest 3.0 s of 50"
 
 
-@pytest.mark.parametrize(("read", "words"), [(40 * MIB, "wait for the disk"), (0, "something else gets the CPU")])
+@pytest.mark.parametrize(("read", "words"), [(40 * MIB, "disk"), (0, "compute")])
 def test_the_cause_of_stalls_follows_what_was_read(read, words):
     """Without reads the disk is not it."""
     series = replace(STALLING, samples=tuple(replace(sample, device_bytes=read) for sample in STALLING.samples))
-    assert words in stalls(series, asked(at_most=2.0)).cause
+    assert stalls(series, asked(at_most=2.0)).cause.startswith(f"{words} (suspected): ")
 
 
 def test_a_handful_of_gaps_has_no_percentile():

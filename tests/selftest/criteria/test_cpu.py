@@ -10,6 +10,7 @@ from streamworthy.criteria import cpu
 from streamworthy.verdict import Word, verdict
 from tests.selftest.criteria.asked import limit
 from tests.selftest.facts.test_cpu import CPU
+from tests.selftest.gguf.test_kv_cache import PLAN
 
 BOTH = limit(one_of=("x86_64", "aarch64"))
 SETS = limit(x86_64=("avx2", "fma"), aarch64=("asimd",))
@@ -43,7 +44,7 @@ def test_a_captured_machine_passes_without_the_width_of_a_program():
 @pytest.mark.parametrize(("asked", "word"), [(7, Word.PASS), (8, Word.PASS), (9, Word.FAIL)])
 def test_cores_are_judged_at_their_limit(asked, word):
     """Eight cores meet seven and eight, and miss nine."""
-    found = cpu.physical_cores(CPU, limit(at_least=asked))
+    found = cpu.physical_cores(CPU, PLAN, limit(at_least=asked))
     assert (found.word, found.value, found.measured, found.required) == (word, 8, "8", f"at least {asked}")
 
 
@@ -61,13 +62,41 @@ def test_cores_are_judged_at_their_limit(asked, word):
 )
 def test_too_few_cores_name_what_takes_them(change, cause):
     """Quota, affinity, guest and processor need different remedies."""
-    found = cpu.physical_cores(replace(CPU, **change), limit(at_least=8))
+    found = cpu.physical_cores(replace(CPU, **change), PLAN, limit(at_least=8))
     assert (found.word, found.cause) == (Word.FAIL, cause)
+
+
+@pytest.mark.parametrize(
+    ("threads", "change", "word"),
+    [
+        (None, {"quota_cores": 4.0}, Word.PASS),
+        (4, {"quota_cores": 4.9}, Word.PASS),
+        (5, {"quota_cores": 4.9}, Word.FAIL),
+        (16, {}, Word.PASS),
+        (17, {}, Word.FAIL),
+        (3, {"allowed_count": 2}, Word.FAIL),
+        (2, {"quota_cores": 0.5}, Word.FAIL),
+        (1, {"quota_cores": 0.5}, Word.PASS),
+    ],
+)
+def test_more_threads_than_may_run_at_once_fail(threads, change, word):
+    """A throttled thread holds up every barrier: 8 threads with 4 CPUs ran at a fortieth of the speed of 4."""
+    found = cpu.physical_cores(replace(CPU, **change), replace(PLAN, threads=threads), limit(at_least=1))
+    assert found.word is word
+    assert ("threads = " in "".join(found.fix)) == (word is Word.FAIL)
+
+
+def test_the_number_of_threads_to_use_is_named():
+    """Rounded down, and not more than there are cores."""
+    found = cpu.physical_cores(replace(CPU, quota_cores=7.65), replace(PLAN, threads=8), limit(at_least=1))
+    assert found.fix[0] == "in [engine] of the tier: threads = 7"
+    assert found.required == "at least 1, and 8 threads at once"
+    assert cpu.physical_cores(CPU, replace(PLAN, threads=32), limit(at_least=1)).fix[0].endswith("threads = 8")
 
 
 def test_the_evidence_tells_affinity_and_quota():
     """A number of cores alone does not say why."""
-    assert cpu.physical_cores(replace(CPU, quota_cores=2.0), limit(at_least=1)).evidence == (
+    assert cpu.physical_cores(replace(CPU, quota_cores=2.0), PLAN, limit(at_least=1)).evidence == (
         "physical_cores_in_affinity=8",
         "logical_cpus_allowed=16",
         "logical_cpus_online=16",
@@ -77,7 +106,7 @@ def test_the_evidence_tells_affinity_and_quota():
 
 def test_unknown_cores_are_an_error():
     """Unknown is neither enough nor too few."""
-    found = cpu.physical_cores(replace(CPU, cores_unknown="no topology"), limit(at_least=1))
+    found = cpu.physical_cores(replace(CPU, cores_unknown="no topology"), PLAN, limit(at_least=1))
     assert (found.word, found.cause) == (Word.ERROR, "physical cores are not known: no topology")
 
 

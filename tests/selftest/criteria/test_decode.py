@@ -51,27 +51,12 @@ def test_of_two_bounds_the_higher_counts(values, word, required):
     assert found.required.startswith(required)
 
 
-@pytest.mark.parametrize(
-    ("values", "ceiling", "words"),
-    [
-        ({}, 40.0, "neither at_least nor at_least_of_ceiling"),
-        ({"at_least_of_ceiling": 0.1}, None, "needs the tier's memory"),
-    ],
-)
-def test_a_missing_bound_or_ceiling_is_an_error(values, ceiling, words):
+def test_a_missing_bound_is_an_error():
     """Unknown is not safe."""
-    found = warm_rate(replace(_SOUND, ceiling_tokens_per_second=ceiling), limit(**values))
+    found = warm_rate(_SOUND, limit())
 
     assert found.word is Word.ERROR
-    assert words in found.cause
-
-
-@pytest.mark.parametrize(
-    ("state", "words"), [("warm, steady", "weights exceed memory"), ("warm, resident", "are in memory")]
-)
-def test_the_cause_follows_the_state(state, words):
-    """A model that streams is slow for another reason than one that is resident."""
-    assert words in warm_rate(replace(_SOUND, state=state), limit(at_least=100.0)).cause
+    assert "neither at_least nor at_least_of_ceiling" in found.cause
 
 
 @pytest.mark.parametrize("criterion", [cold_rate, warm_rate])

@@ -57,6 +57,18 @@ def test_the_median_round_is_at_least_the_limit(ask, at_least, word):
     assert found.samples == RATE.rates_bytes_per_second
     assert ("3.0 GB/s" in found.cause, "nvme0n1" in "".join(found.fix)) == ((word is Word.FAIL,) * 2)
     assert {"queue_depth_1=1.0 GB/s", "devices=nvme0n1", "temperature=45 C"} <= set(found.evidence)
+    how = "in order" if ask == "sequential_read" else "slabs"
+    assert {f"reads=1.0 MiB {how}, 8 in flight, O_DIRECT", "rounds=3 in 3.0 s"} <= set(found.evidence)
+
+
+@pytest.mark.parametrize(
+    ("device", "tools"),
+    [("nvme0n1", ["nvme", "smartctl"]), ("sda", ["smartctl", "keep"]), ("vda", ["give"]), ("xvdb", ["give"])],
+)
+def test_what_to_do_about_a_slow_disk_fits_the_disk(device, tools):
+    """A virtual disk has no link to look at, and a SATA drive no NVMe tools."""
+    found = disk.sequential_read(replace(SEQUENTIAL, state=replace(STATE, devices=(device,))), limit(at_least=9 * GB))
+    assert [line.removeprefix("sudo ").split()[0] for line in found.fix] == tools
 
 
 def test_the_slowest_slab_size_decides():
@@ -104,7 +116,7 @@ def test_the_last_third_is_at_least_a_share_of_the_first(at_least, word):
     """2.4 of 3.0 GB/s are 80 %; the temperature stands beside it."""
     found = disk.sustained(SUSTAINED, limit(at_least=at_least))
     assert (found.word, found.value, len(found.samples)) == (word, pytest.approx(0.8), 60)
-    assert "temperature=40 to 71 C" in found.evidence
+    assert "heat=40 to 71 C" in found.evidence
 
 
 def test_a_minute_that_was_not_asked_does_not_apply():
@@ -116,7 +128,7 @@ def test_a_minute_that_was_not_asked_does_not_apply():
 def test_places_read_twice_and_no_sensor_are_said():
     """What weakens a sustained rate stands in the evidence."""
     found = disk.sustained(replace(SUSTAINED, wrapped=True, celsius_after=None), limit(at_least=0.7))
-    assert "temperature=temperature unknown" in found.evidence
+    assert "heat=unknown" in found.evidence
     assert any(line.startswith("places=read again") for line in found.evidence)
 
 

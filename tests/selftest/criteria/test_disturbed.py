@@ -8,7 +8,7 @@ import pytest
 
 from streamworthy.criteria import decode, first_token, load, prefill
 from streamworthy.verdict import Word
-from tests.selftest.engine.records import CONDITIONS, make_series
+from tests.selftest.engine.records import COUNTERS, make_series
 from tests.selftest.engine.run_pool import make_limit
 from tests.selftest.facts.test_cpu_load import LOAD
 
@@ -29,7 +29,7 @@ def under(*loads, seconds=2.0):
     samples = zip(series.samples, loads, strict=True)
     return replace(
         series,
-        samples=tuple(replace(sample, conditions=replace(CONDITIONS, cpu=load)) for sample, load in samples),
+        samples=tuple(replace(sample, counters=replace(COUNTERS, cpu=load)) for sample, load in samples),
     )
 
 
@@ -39,7 +39,7 @@ def test_a_miss_beside_a_busy_neighbour_is_inconclusive_with_its_name(criterion,
     found = criterion(under(*[LOAD] * 5), make_limit("x.y", **bound))
     assert found.word is Word.INCONCLUSIVE
     assert found.cause == (
-        "other load in 5 of 5 episodes: cc1 (pid 7), 0.90 of a core (0.90 cores in all); "
+        "other load (suspected): in 5 of 5 episodes cc1 (pid 7), 0.90 of a core (0.90 cores in all); "
         "each thread of the engine waited for a CPU 40.0 % of the time"
     )
     assert found.fix[0].startswith("end that process")
@@ -98,7 +98,10 @@ def test_too_few_cpus_for_the_threads_is_a_miss_with_that_cause():
         under(*[replace(CALM, wait_share=0.8, allowed_cores=1.0)] * 5), make_limit("x.y", at_least=5.0)
     )
     assert found.word is Word.FAIL
-    assert found.cause == "the engine's 2 threads may use 1 CPUs (affinity or quota) and wait for each other"
+    assert (
+        found.cause == "engine configuration (suspected): the engine's 2 threads may use 1 CPUs (affinity or quota) "
+        "and wait for each other"
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,3 +115,24 @@ def test_who_cannot_be_named_is_said_to_be_so(changes, words):
     """Short-lived processes, other containers, other guests."""
     found = decode.warm_rate(under(*[replace(LOAD, **changes)] * 5), make_limit("x.y", at_least=5.0))
     assert words in found.cause
+
+
+def test_a_competing_reader_and_a_spoiled_cache_leave_a_miss_open():
+    """Whoever makes the disk slow or drops the cache is not this machine."""
+    read = tuple(
+        replace(sample, counters=replace(COUNTERS, device_bytes=2**40), disturbers=("fio (pid 9), 1.8 GB/s",))
+        for sample in under(*[CALM] * 5).samples
+    )
+    limit = make_limit("x.y", at_least=5.0)
+    found = decode.warm_rate(replace(under(*[CALM] * 5), samples=read), limit)
+    assert found.word is Word.INCONCLUSIVE
+    assert found.cause == (
+        "other load (suspected): in 5 of 5 episodes fio (pid 9), 1.8 GB/s: the device read 1.0 TiB, "
+        "the engine 390.0 MiB of it"
+    )
+    spoiled = decode.warm_rate(replace(under(*[CALM] * 5), state="warm, resident"), limit)
+    assert spoiled.word is Word.INCONCLUSIVE
+    assert spoiled.cause == (
+        "cache disturbed (suspected): in 5 of 5 episodes weights that had been in memory were read again, "
+        "40.0 MiB in one of them"
+    )

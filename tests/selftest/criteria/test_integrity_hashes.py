@@ -7,7 +7,16 @@ import pytest
 
 from streamworthy.criteria.integrity import hashes
 from streamworthy.criteria.spec import Limit
-from streamworthy.facts.integrity import ExpectedHash, FileHash, HashFacts, Manifest, ShardHash
+from streamworthy.facts.integrity import (
+    ExpectedHash,
+    ExpectedTensors,
+    FileHash,
+    HashFacts,
+    Manifest,
+    ShardHash,
+    TensorHashes,
+    WrongTensor,
+)
 from streamworthy.verdict import Word, verdict
 
 LIMIT = Limit(
@@ -21,12 +30,14 @@ EXPECTED = tuple(
     )
     for line, name in enumerate(NAMES, start=1)
 )
-LISTED = Manifest(sources=("SHA256SUMS",), expected=EXPECTED, unlisted=(), missing=(), unknown=())
+LISTED = Manifest(sources=("SHA256SUMS",), expected=EXPECTED, tensors=(), unlisted=(), missing=(), unknown=())
 FOUND = FileHash(digest=A, hashed_at="2026-01-31T12:00:00Z", stored=False)
 SOUND = HashFacts(
     manifest=LISTED,
     shard_count=2,
     shards=tuple(ShardHash(expected=entry, found=FOUND) for entry in EXPECTED),
+    tensors=(),
+    unchecked=(),
     unread=(),
     read_bytes=2 * 2**30,
     read_seconds=1.0,
@@ -102,8 +113,8 @@ def test_a_listed_shard_that_is_not_there():
 
 def test_many_wrong_shards():
     """Many wrong shards are counted in the cause and all named as evidence."""
-    wrong = with_wrong().shards[1]
-    found = hashes(replace(SOUND, shards=(wrong,) * 20, shard_count=20), LIMIT)
+    wrong = tuple(with_wrong(path=Path(f"/models/{number}.gguf")).shards[1] for number in range(20))
+    found = hashes(replace(SOUND, shards=wrong, shard_count=20), LIMIT)
     assert found.cause.endswith("; and 12 more")
     assert len([line for line in found.evidence if line.startswith("wrong=")]) == len(found.fix) == 20
 
@@ -122,7 +133,7 @@ def test_a_wrong_shard_outweighs_an_unread_one():
         ),
         (
             replace(with_manifest(unlisted=(NAMES[1],)), shards=SOUND.shards[:1]),
-            f"content not verified: 1 of 2 shards: {NAMES[1]} is in no manifest",
+            f"content not verified: 1 of 2 shards: {NAMES[1]} is not in SHA256SUMS",
         ),
         (
             replace(SOUND, shards=SOUND.shards[:1], unread=(f"{NAMES[1]}: cannot be read: Input/output error",)),
@@ -135,3 +146,94 @@ def test_unverified_content_is_an_error(facts, cause):
     """Without a hash nothing is known of the content, and the fix says how to get one."""
     found = hashes(facts, LIMIT)
     assert (found.word, found.cause, bool(found.fix)) == (Word.ERROR, cause, True)
+
+
+TENSORS = ExpectedTensors(
+    path=Path("/models") / NAMES[1],
+    algorithm="sha256",
+    digests=(("blk.1.a", A), ("blk.1.b", A)),
+    whole="",
+    source="m.manifest",
+)
+HELD = TensorHashes(
+    expected=TENSORS,
+    matching_count=2,
+    wrong=(),
+    missing=(),
+    unlisted=(),
+    whole_differs=False,
+    hashed_at="2026-01-31T12:00:00Z",
+    stored=False,
+)
+DAMAGE = WrongTensor(name="blk.1.b", offset_bytes=4096, size_bytes=1000, expected=A, found=B)
+
+
+def with_tensors(**changes):
+    """The first shard by its own hash, the second by its tensors'."""
+    listed = replace(LISTED, sources=("SHA256SUMS", "m.manifest"), expected=EXPECTED[:1], tensors=(TENSORS,))
+    return replace(SOUND, manifest=listed, shards=SOUND.shards[:1], tensors=(replace(HELD, **changes),))
+
+
+def test_tensors_that_match_verify_a_shard():
+    """What their hashes do not cover is told."""
+    found = hashes(with_tensors(), LIMIT)
+    assert (found.word, found.measured) == (Word.PASS, "2 of 2 shards match")
+    assert "tensors=2 as listed; the keys and the vocabulary before them are in no hash" in found.evidence
+
+
+def test_damage_is_told_by_tensor_with_its_bytes():
+    """And one tensor can be fetched alone."""
+    found = hashes(with_tensors(matching_count=1, wrong=(DAMAGE,)), LIMIT)
+    assert (found.word, found.measured) == (Word.FAIL, "1 of 2 shards wrong or missing")
+    assert found.cause == f"{NAMES[1]}: not as in m.manifest: blk.1.b (bytes 4096 to 5095)"
+    assert found.fix[1] == (
+        f"curl -fL -r 4096-5095 ADDRESS/{NAMES[1]} | dd of=/models/{NAMES[1]} conv=notrunc oflag=seek_bytes seek=4096"
+        "    # or only blk.1.b"
+    )
+
+
+def test_a_shard_that_differs_as_a_whole_is_searched_for_its_damage():
+    """Both are in one sentence, and it counts once."""
+    facts = replace(with_wrong(), tensors=(replace(HELD, wrong=(DAMAGE,)),))
+    found = hashes(facts, LIMIT)
+    assert found.value == 1.0
+    assert "has bbbbbbbbbbbb..." in found.cause
+    assert "blk.1.b (bytes 4096 to 5095)" in found.cause
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"missing": ("blk.9.x",)}, "blk.9.x, which is not in it"),
+        ({"whole_differs": True}, "its tensors are not those of m.manifest"),
+    ],
+)
+def test_other_differences_of_tensors(change, told):
+    """A tensor that is not there, and all of them together."""
+    found = hashes(with_tensors(**change), LIMIT)
+    assert found.word is Word.FAIL
+    assert told in found.cause
+
+
+def test_many_damaged_tensors_are_fetched_with_their_shard():
+    """No line for each of them."""
+    many = tuple(replace(DAMAGE, name=f"blk.{number}") for number in range(4))
+    assert len(hashes(with_tensors(wrong=many), LIMIT).fix) == 1
+
+
+def test_tensors_in_no_line_leave_it_open():
+    """What was not compared is not verified."""
+    found = hashes(with_tensors(unlisted=("blk.1.c",)), LIMIT)
+    assert (found.word, found.cause) == (
+        Word.ERROR,
+        f"content not verified: 1 of 2 shards: {NAMES[1]}: 1 tensor not in m.manifest, the first is blk.1.c",
+    )
+
+
+def test_a_hash_that_cannot_be_computed_here_leaves_it_open():
+    """With what to install."""
+    facts = replace(with_tensors(), tensors=(), unchecked=(f"{NAMES[1]}: xxh64 hashes need a package",))
+    found = hashes(facts, LIMIT)
+    assert found.word is Word.ERROR
+    assert "xxh64" in found.cause
+    assert found.fix[0].startswith("pip install xxhash")

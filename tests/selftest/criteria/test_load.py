@@ -98,6 +98,46 @@ def test_the_cause_is_named(changes, words):
     assert words in share(replace(MAPPING, engine=replace(STATE, **changes))).cause
 
 
+_MARKED = replace(STATE, random_bytes=200 * MIB)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"engine": _MARKED, "available_bytes": 199 * MIB}, Word.FAIL),
+        ({"engine": _MARKED, "available_bytes": 200 * MIB}, Word.PASS),
+        ({"numa_asked": "distribute"}, Word.PASS),
+        ({"engine": replace(STATE, random_bytes=None)}, Word.PASS),
+        ({"engine": replace(STATE, random_bytes=None), "numa_asked": "isolate"}, Word.ERROR),
+    ],
+)
+def test_streamed_weights_are_not_read_page_by_page(changes, word):
+    """What the maps say decides, not the wish: with one memory node a NUMA mode marks nothing."""
+    assert share(replace(MAPPING, **changes)).word is word
+
+
+def test_direct_io_is_named_with_its_own_remedy():
+    """Builds around January 2026 turned it on by themselves, which reads the whole model into memory."""
+    engine = replace(STATE, mapped_bytes=0, load_mode="none", unmapped="direct I/O is enabled, disabling mmap")
+    found = share(replace(MAPPING, engine=engine))
+
+    assert found.word is Word.FAIL
+    assert "not mapped from the files (direct I/O is enabled, disabling mmap)" in found.cause
+    assert found.fix[0].startswith("start the engine without direct I/O")
+
+
+@pytest.mark.parametrize(
+    ("asked", "who"), [("distribute", "the engine's numa = distribute"), ("disabled", "a NUMA mode of the engine")]
+)
+def test_a_numa_mode_is_named_with_what_to_set(asked, who):
+    """The remedy is the mode's, not that of copied weights."""
+    found = share(replace(MAPPING, engine=_MARKED, numa_asked=asked))
+
+    assert found.cause.startswith(f"{who} marks the mapped weights for random access (MADV_RANDOM)")
+    assert found.fix[0].startswith('set numa = "disabled"')
+    assert "random_access=200.0 MiB" in found.evidence
+
+
 @pytest.mark.parametrize("changes", [{"repack_asked": True}, {"mmap_asked": False}])
 def test_tiers_that_copy_on_purpose_are_not_asked(changes):
     """The reason says which wish it was."""

@@ -9,7 +9,15 @@ import pytest
 from streamworthy.criteria.room import Room, rooms_of, used_share_of
 from tests.selftest.criteria.volumes import VOLUME, facts, on
 
-ROOM = Room(mount_point="/data", share_bytes=500, missing_bytes=0, room_bytes=None, writable=True, sealed=False)
+ROOM = Room(
+    mount_point="/data",
+    share_bytes=500,
+    missing_bytes=0,
+    room_bytes=None,
+    writable=True,
+    sealed=False,
+    reserve_bytes=100,
+)
 
 
 def test_bind_mounts_are_one_room_and_missing_bytes_go_home():

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from streamworthy.criteria.series import evidence, unsettled
+from streamworthy.criteria.series import unsettled
 from streamworthy.units import format_seconds
 from streamworthy.verdict import Word
-from tests.selftest.engine.records import CONDITIONS, FAILURE, SAMPLE, make_series
+from tests.selftest.engine.records import FAILURE, make_series
 
 _CHANGING = (
     "no speed counts without a sound answer: the answer to one prompt changes: episode 2 says [1, 3], episode 1 [1, 2]"
@@ -72,27 +72,3 @@ def test_a_failure_keeps_the_log_and_what_to_do():
 def test_nothing_measured_is_said():
     """No number is invented."""
     assert judge(make_series(refused="budget")).measured == "nothing measured"
-
-
-def test_the_evidence_is_whole():
-    """State, spread, cache, device bytes, faults, pressure, temperature, disturbers and notes."""
-    series = make_series(1.0, 3.0)
-    hiding = replace(series.samples[0], conditions=replace(CONDITIONS, hidden="3 processes"))
-    disturbed = replace(CONDITIONS, disturbers=("cp (pid 9)",), temperature_celsius=None, io_full_share=0.75)
-    noted = replace(SAMPLE, seconds=2.0, note="12.0 MiB a token", resident_share=None, conditions=disturbed)
-
-    assert evidence(replace(series, samples=(hiding, series.samples[1], noted)), format_seconds, (1.0, 3.0, 2.0)) == (
-        "state=warm, resident",
-        "spread=1.0 s to 3.0 s",
-        "resident_before=0.0 %",
-        "device_bytes=40.0 MiB",
-        "major_faults=7",
-        "psi_io_full=25.0 %",
-        "psi_memory_full=0.0 %",
-        "temperature=41 C",
-        "disturbed_by=cp (pid 9)",
-        "cpu_of_others=unknown",
-        "run_queue_wait=unknown",
-        "not_seen=3 processes",
-        "notes=12.0 MiB a token",
-    )

@@ -57,7 +57,7 @@ def judge(tmp_path):
 def test_a_sound_set_passes(judge):
     """Three shards of three tensors agree."""
     found = judge()
-    assert (found.word, found.measured, found.value) == (Word.PASS, "3 of 3 headers sound, 9 tensors", 0.0)
+    assert (found.word, found.measured, found.value) == (Word.PASS, "3 sound of 3 headers, 9 tensors", 0.0)
 
 
 def test_a_set_whose_first_shard_holds_keys_alone_passes(judge):
@@ -88,8 +88,8 @@ FAULTS = {
     "number as u32": ({2: build(keys(1, no="u32"), layer(1))}, "split.no is of type u32, expected u16: the"),
     "total differs": ({2: build(keys(1, tensors=8), layer(1))}, "split.tensors.count differs between shards: 8, 9"),
     "a tensor less": ({2: build(keys(1), layer(1)[:2])}, "the shards hold 8 tensors, split.tensors.count says 9"),
-    "tensors of another shard": ({3: build(keys(2), layer(1))}, "3 tensors are in m-00002-of-00003.gguf too"),
-    "a layer without tensors": ({3: build(keys(2), layer(7))}, "1 layers have no tensors, the first is 2"),
+    "tensors of another shard": ({3: build(keys(2), layer(1))}, "has 3 tensors of m-00002-of-00003.gguf too"),
+    "a layer without tensors": ({3: build(keys(2), layer(7))}, "1 layer without tensors, the first is 2"),
     "another quantisation": (
         {2: build(keys(1), layer(1, type_id=Q8_0))},
         "m-00002-of-00003.gguf: its tensors (Q8_0) are not of the other shards' types",
@@ -151,4 +151,4 @@ def test_pieces_of_an_old_upload_are_not_judged_as_headers(tmp_path):
     for letter in "ab":
         (tmp_path / f"m.gguf-split-{letter}").write_bytes(b"piece")
     subject = Subject(tmp_path)
-    assert shards.headers(subject.listing, subject.headers, limit()).measured == "0 of 2 headers sound, 0 tensors"
+    assert shards.headers(subject.listing, subject.headers, limit()).measured == "0 sound of 2 headers, 0 tensors"

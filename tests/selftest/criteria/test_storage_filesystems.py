@@ -139,3 +139,26 @@ def test_a_file_on_a_network_below_a_loop_device_fails():
 def test_an_overlay_that_may_hide_a_network_is_an_error():
     """Its layers may lie anywhere."""
     assert storage.network(facts(replace(HIDDEN, mount=replace(MOUNT, fstype="overlay"))), NETWORK).word is Word.ERROR
+
+
+@pytest.mark.parametrize(
+    ("fstype", "cause", "fix"),
+    [
+        ("btrfs", "verifies a checksum", "# keep compression off"),
+        ("exfat", "a chain of clusters", "findmnt --real"),
+        ("fuseblk", "disk driver in user space", "findmnt --real"),
+    ],
+)
+def test_advice_has_the_cause_and_the_remedy_of_its_filesystem(fstype, cause, fix):
+    """Compression is no matter of a filesystem that has none."""
+    lenient = limit("storage.filesystem", accept=("ext4",), advise=("btrfs", "exfat", "fuseblk"))
+    found = storage.filesystem(facts(on(fstype)), lenient)
+    assert (found.word, cause in found.cause, found.fix[0].startswith(fix)) == (Word.ADVICE, True, True)
+
+
+def test_a_windows_drive_is_left_as_wsl_leaves_it():
+    """Both gates that fail on it give the same way out."""
+    windows = on("9p", network="9p", super_options=("rw", "aname=drvfs;path=C:\\"))
+    way = storage.network(facts(windows), NETWORK).fix
+    assert "wsl.exe --mount" in way[1]
+    assert storage.filesystem(facts(windows), FILESYSTEM).fix == way

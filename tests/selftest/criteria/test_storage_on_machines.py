@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamworthy.criteria import storage
+from streamworthy.probes.allocation import probe_allocation
 from streamworthy.probes.latency import probe_random_read_latency
 from streamworthy.probes.volumes import probe_captured_model, probe_volumes
 from streamworthy.verdict import Word
@@ -34,6 +35,8 @@ WORDS = {  # filesystem, network, rotational, transport, mount_options, free_spa
     "desktop-stacked-mounts": SOUND,
     "docker-model-in-image": "error error error error pass pass pass",
     "kubernetes-parent-limit": SOUND,
+    "laptop-narrow-link": SOUND,
+    "laptop-worn-drive": SOUND,
     "laptop-asahi": "advice pass pass pass pass pass pass",
     "laptop-btrfs-compressed": "FAIL pass pass pass pass pass pass",
     "laptop-fedora-btrfs-zram": "advice pass pass pass pass pass pass",
@@ -72,7 +75,7 @@ def test_a_captured_machine_gets_its_words(name):
             facts, latency, limit("storage.transport", accept=("nvme", "virtual"), random_read_at_most=0.002)
         ),
         storage.mount_options(facts, limit("storage.mount_options", prefer=("noatime", "relatime"))),
-        storage.free_space(facts, limit("storage.free_space", at_least=1.2)),
+        storage.free_space(facts, probe_allocation(root, facts), limit("storage.free_space", at_least=1.2)),
         storage.used_share(facts, limit("storage.used_share", at_most=0.9, advised_at_most=0.8)),
     ]
     assert [verdict.word for verdict in found] == [Word(word) for word in WORDS[name].split()]

@@ -151,6 +151,12 @@ def test_swappiness_is_judged_at_its_limit(value, asked, word):
     assert (found.word, found.fix) == (word, () if word is Word.PASS else (f"sudo sysctl vm.swappiness={asked}",))
 
 
+@pytest.mark.parametrize(("devices", "word"), [((ZRAM,), Word.NOT_APPLICABLE), ((ZRAM, DEVICE), Word.FAIL)])
+def test_swap_in_memory_alone_may_have_any_swappiness(devices, word):
+    """Distributions with zram set 100 to 200; a disk beside it is swapped to as readily."""
+    assert memory.swappiness(swap(*devices, swappiness=180), limit(at_most=10)).word is word
+
+
 def test_an_unknown_swappiness_is_an_error():
     """With swap but without the setting nothing can be said."""
     assert memory.swappiness(swap(DEVICE, swappiness=None), limit(at_most=60)).word is Word.ERROR

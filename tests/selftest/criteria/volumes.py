@@ -72,7 +72,7 @@ def on(fstype, *, network=None, **changes):
 
 def facts(*volumes, home="/data", total=500):
     """Join volumes to facts."""
-    return VolumesFacts(volumes=volumes or (VOLUME,), home=home, set_total_bytes=total)
+    return VolumesFacts(volumes=volumes or (VOLUME,), home=home, folder="/data/glm", set_total_bytes=total)
 
 
 def latency(median_seconds=None, *, mount_point="/data", reason="the shards are in the page cache"):

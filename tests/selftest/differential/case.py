@@ -18,7 +18,7 @@ class Case:
     """``change`` alters the set before it is written, ``after`` the folder that holds it.
 
     ``says`` is what a cause has to name where the set is judged unfit. ``because`` is the reason, agreed with a user,
-    for which a set that the engine loads may fail. ``only_hash``: the engine fails on it and nothing but a hash tells.
+    for which a set that the engine loads may fail.
     """
 
     name: str
@@ -27,7 +27,6 @@ class Case:
     after: Callable | None
     says: str
     because: str
-    only_hash: bool
     engine_only: str  # why nothing but loading it tells
     given: str  # the name that the user gives; empty: the folder
     handles: int  # limit of open files for the engine and for us; 0: a usual one
@@ -43,9 +42,7 @@ class Case:
             self.after(folder)
 
 
-def case(
-    family, name, change=None, *, after=None, says="", because="", only_hash=False, engine_only="", given="", handles=0
-):
+def case(family, name, change=None, *, after=None, says="", because="", engine_only="", given="", handles=0):
     """Add a case."""
     key = f"{family}: {name}"
     assert key not in CASES, key
@@ -56,7 +53,6 @@ def case(
         after=after,
         says=says,
         because=because,
-        only_hash=only_hash,
         engine_only=engine_only,
         given=given,
         handles=handles,

@@ -142,10 +142,21 @@ for label, raw in STRANGERS.items():
         )
 
 case("bytes", "one bit of a weight", after=edit(2, lambda header, raw: flip(raw, header.need_bytes - 9)))
-case("bytes", "a megabyte's worth of zeros in the data", after=edit(2, lambda header, raw: zero(raw, header)))
-case("bytes", "NaN in every scale of the experts", lambda shards: scales(shards, b"\xff\x7e"), only_hash=True)
-case("bytes", "infinity in every scale of the experts", lambda shards: scales(shards, b"\x00\x7c"), only_hash=True)
-case("bytes", "NaN in a norm", tensor(2, "blk.1.ffn_norm", data=b"\x00\x00\xc0\x7f" * 64), only_hash=True)
+case(
+    "bytes",
+    "zeros in the place of all data",
+    after=edit(2, lambda header, raw: zero(raw, header)),
+    says="of zeros over 8 matrices",
+    because="a download that reserved its space and never wrote it",
+)
+case("bytes", "NaN in every scale of the experts", lambda shards: scales(shards, b"\xff\x7e"), says="NaN or infinity")
+case(
+    "bytes",
+    "infinity in every scale of the experts",
+    lambda shards: scales(shards, b"\x00\x7c"),
+    says="NaN or infinity",
+)
+case("bytes", "NaN in a norm", tensor(2, "blk.1.ffn_norm", data=b"\x00\x00\xc0\x7f" * 64), says="NaN or infinity")
 case("bytes", "random padding before the data", after=edit(2, lambda header, raw: fill(raw, header)))
 case("bytes", "junk behind the data", after=lambda folder: append(folder / SECOND, b"junk" * 100))
 case(

@@ -23,6 +23,7 @@ ASKED = {
     "shards.headers": lambda model, limit: shards.headers(model.listing, model.headers, limit),
     "shards.sizes": lambda model, limit: shards.sizes(model.listing, model.total, limit),
     "integrity.extents": lambda model, limit: integrity.extents(model.extents, limit),
+    "integrity.tensors": lambda model, limit: integrity.tensors(model.tensors, limit),
     "fit.ledger": lambda model, limit: fit.ledger(model.ledger(PLAN, MEMORY), limit),
 }
 HASHES = "integrity.hashes"
@@ -41,7 +42,7 @@ def open_files(limit):
 
 def judge(path, handles=0):
     """Give the verdict of each gate but that of hashes, errors included, and the path that the engine is given."""
-    model = Subject(path)
+    model = Subject(path, depth="full")
     with open_files(handles):
         found = {gate: _ask(gate, ask, model) for gate, ask in ASKED.items()}
     return found, _first(model, path)

@@ -22,7 +22,6 @@ def random_cases(count, seed=0):
             after=_changer(number),
             says=SAYS,
             because=UNREAD_COUNT,
-            only_hash=False,
             engine_only="",
             given="",
             handles=0,

@@ -128,7 +128,7 @@ def _problem(case, engine, word, causes, *, content, manifest, differs):  # noqa
             return "" if not case.because or case.family == "random" else "passes, and a reason to fail is stated"
         return "" if case.because and re.search(case.says, "; ".join(causes)) else "the engine runs it"
     if word is Word.PASS:
-        told = case.engine_only or (manifest is Word.FAIL and (case.only_hash or engine == "no logits"))
+        told = case.engine_only or (manifest is Word.FAIL and engine == "no logits")
         return "" if told else f"the engine {engine}"
     named = case.family == "random" or re.search(case.says, "; ".join(causes))
     return "" if named else f"no cause names {case.says!r}"
@@ -147,8 +147,6 @@ def print_table(rows, *, everything):
     show("\nloaded by the engine, failed here, and why:")
     for reason, count in exceptions.items():
         show(f"  {count:4}  {reason}")
-    hashes = [row.case.name for row in rows if row.case.only_hash]
-    show(f"  only a hash tells: {', '.join(hashes)}")
     for row in rows:
         if row.case.engine_only:
             show(f"  only the engine tells: {row.case.name}: {row.case.engine_only}")

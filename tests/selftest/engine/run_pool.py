@@ -32,6 +32,7 @@ PLAN = EnginePlan(
     kv_type="f16",
     swa_full=False,
     parallel_slots=1,
+    numa="disabled",
 )
 
 
@@ -50,7 +51,10 @@ def make_task(paths, **changes):
         "available_bytes": 2**40,
         "devices": (),
         "disk_bytes_per_second": 500e6,
+        "fault_bytes_per_second": 150e6,
         "memory_bytes_per_second": 20e9,
+        "slab_bytes": 2**17,
+        "read_ahead": None,
         "answer_prompt": reference.prompt if is_sample else ANSWER_PROMPT,
         "answer_tokens": _ANSWER_TOKENS,
         "answer_reference": reference.answer_tokens[:_ANSWER_TOKENS] if is_sample else None,

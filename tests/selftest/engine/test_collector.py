@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from streamworthy.engine.collector import Allowance, Collected, Collector, describe, foreign_read
-from tests.selftest.engine.records import CONDITIONS, MIB, make_episode, make_phase
+from tests.selftest.engine.records import COUNTERS, MIB, make_episode, make_phase
 from tests.selftest.engine.test_task import _TASK
 
 
@@ -19,13 +19,19 @@ from tests.selftest.engine.test_task import _TASK
         ("warm, steady", 865 * MIB, 400 * MIB, True),
         ("warm, resident", 5000 * MIB, 0, False),
         ("cold", None, 400 * MIB, False),
+        ("cold", 864 * MIB + 1, None, False),
     ],
 )
 def test_a_reader_that_came_in_later_is_seen_by_the_devices_bytes(state, device, engine, foreign):
     """Twice the engine's bytes and 64 MiB are let pass; resident weights do not read."""
-    conditions = replace(CONDITIONS, device_bytes=device, engine_bytes=engine)
+    phase = make_phase("decode", counters=replace(COUNTERS, device_bytes=device, engine_bytes=engine))
 
-    assert bool(foreign_read(make_episode(state=state, conditions=conditions))) is foreign
+    assert bool(foreign_read(make_episode(make_phase("load"), phase, state=state))) is foreign
+
+
+def test_what_another_read_beside_the_timed_phases_does_not_matter():
+    """An episode without a phase that it fell into is this machine's."""
+    assert foreign_read(make_episode(make_phase("load"))) == ""
 
 
 def test_a_budget_that_cannot_hold_one_episode_starts_nothing():

@@ -22,7 +22,7 @@ _SAMPLE = LogFacts(
     load_mode="mmap",
     flash_attention="enabled",
     lock_failure="",
-    direct_io=False,
+    unmapped="",
 )
 
 
@@ -71,7 +71,12 @@ def test_a_refused_lock_is_told():
         ("llm_load_tensors: (mmap = true, direct_io = false)", "load_mode", "mmap"),
         ("load_tensors: (mmap = false)", "load_mode", "none"),
         ("load_tensors: (load_mode = mmap+mlock)", "load_mode", "mmap+mlock"),
-        ("llama_model_loader: direct I/O is enabled, disabling mmap", "direct_io", True),
+        (
+            "llama_model_loader: direct I/O is enabled, disabling mmap",
+            "unmapped",
+            "direct I/O is enabled, disabling mmap",
+        ),
+        ("warning: mmap is not supported on this platform", "unmapped", "mmap is not supported on this platform"),
         ("load_tensors: CPU_REPACK model buffer size =  1552,05 MiB", "repack_bytes", round(1552.05 * _MIB)),
         ("\x1b[32m0.00.110.615 I \x1b[0mload_tensors: (load_mode = none)", "load_mode", "none"),
     ],
@@ -98,8 +103,8 @@ def test_colours_and_prefixes_are_stripped():
     [
         ("truncated", "a shard is truncated"),
         ("missing", "a shard is missing"),
-        ("web-page", "a shard is not a GGUF file"),
-        ("lfs", "a shard is not a GGUF file"),
+        ("web-page", "a shard is a web page, not its download"),
+        ("lfs", "a shard is a Git LFS pointer, not its content"),
         ("later-shard", "a later shard was opened"),
         ("swapped", "shards are swapped or renamed"),
         ("renamed", "a shard was renamed"),
@@ -116,6 +121,24 @@ def test_a_refusal_is_explained(name, meaning):
     assert found == meaning
     assert line in read(f"refused-{name}")
     assert fix
+
+
+@pytest.mark.parametrize(
+    ("line", "meaning"),
+    [
+        ("gguf_init_from_file_impl: invalid magic characters: '????', expected 'GGUF'", "a shard begins with zeros"),
+        ("gguf_init_from_reader: invalid magic characters: 'FUGG', expected 'GGUF'", "the model is big-endian"),
+        ("gguf_init_from_reader: invalid magic characters: 'PK..', expected 'GGUF'", "a shard is not a GGUF file"),
+        ("llama_model_loader: invalid split file: model-b.gguf", "a shard was renamed"),
+        ("failed to load model: invalid split count, given: 2 splits, but expected 7", "the list of shards is not"),
+        ("insufficient memory (attempted to allocate 103 000 MB)", "not enough memory"),
+    ],
+)
+def test_lines_of_users_logs_are_explained(line, meaning):
+    """Older spellings, and files whose first bytes tell what they are."""
+    assert explain_refusal(f"loading\n0.00.110.615 E {line}\nllama_model_load: error loading model\n")[1].startswith(
+        meaning
+    )
 
 
 def test_every_stored_log_is_used():

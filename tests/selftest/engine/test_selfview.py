@@ -8,7 +8,15 @@ import os
 import pytest
 
 from streamworthy.bench.residency import residency
-from streamworthy.engine.selfview import drop_areas, lock_region, parse_maps, parse_status, shard_areas
+from streamworthy.engine.selfview import (
+    drop_areas,
+    lock_region,
+    parse_maps,
+    parse_random,
+    parse_status,
+    random_bytes,
+    shard_areas,
+)
 from streamworthy.errors import EngineError, ParseError
 from streamworthy.probes.sysroot import Sysroot
 from tests.selftest.bench.disk_file import SIZE, make_disk_file
@@ -30,6 +38,38 @@ def test_areas_over_the_shards_are_found():
         (0x7F0000000000, 0x400000),
         (0x7F0000400000, 0x100000),
     ]
+
+
+_SMAPS = """\
+7f0000000000-7f0000400000 r--s 00000000 fe:00 12345    /big/model-00001-of-00002.gguf
+Size:               4096 kB
+VmFlags: rd mr me ms rr
+7f0000400000-7f0000500000 r--s 00400000 fe:00 12345    /big/model-00001-of-00002.gguf
+VmFlags: rd mr me ms
+7f0000600000-7f0000700000 r--s 00000000 fe:00 12346    /big/another name
+VmFlags: rd mr me ms rr
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [(_SMAPS, 2**22), (_SMAPS.replace(" rr", ""), 0), (_SMAPS.replace("VmFlags", "Flags"), None), ("", None)],
+)
+def test_areas_for_random_access_are_added_up(text, marked):
+    """Of the shards only; kernels before 3.8 tell no flags."""
+    assert parse_random(text, {12345}, {"model-00001-of-00002.gguf"}) == marked
+
+
+def test_advice_is_seen_in_the_own_maps(tmp_path):
+    """Half of a mapped file is marked by madvise(2)."""
+    path = make_disk_file(tmp_path)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as area:
+        before = random_bytes(Sysroot(), [path])
+        if before is None:
+            pytest.skip("this kernel has no smaps")
+        area.madvise(mmap.MADV_RANDOM, 0, SIZE // 2)
+
+        assert (before, random_bytes(Sysroot(), [path])) == (0, SIZE // 2)
 
 
 def test_status_is_read_in_bytes():

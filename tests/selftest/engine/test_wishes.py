@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamworthy.engine.wishes import context_assignments, model_assignments
+from streamworthy.engine.wishes import context_assignments, model_assignments, numa_strategy
 from streamworthy.errors import EngineError
 from tests.selftest.engine.run_pool import PLAN
 
@@ -53,6 +53,16 @@ def test_a_wish_without_a_field_is_an_error_that_names_it(missing, words):
     """Setting a name that is not a field does nothing in ctypes, so it is never tried."""
     with pytest.raises(EngineError, match=words):
         model_assignments(PLAN, [name for name in _OLD if name != missing], {})
+
+
+def test_numa_is_a_call_of_its_own():
+    """The mode's number comes from the binding; nothing is called where nothing is asked."""
+    constants = {"GGML_NUMA_STRATEGY_DISTRIBUTE": 1}
+
+    assert numa_strategy(PLAN, constants) is None
+    assert numa_strategy(replace(PLAN, numa="distribute"), constants) == 1
+    with pytest.raises(EngineError, match="cannot be asked for numa: it has no GGML_NUMA_STRATEGY_ISOLATE"):
+        numa_strategy(replace(PLAN, numa="isolate"), constants)
 
 
 def test_a_load_mode_that_the_binding_does_not_name_is_an_error():

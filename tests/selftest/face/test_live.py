@@ -84,6 +84,26 @@ def test_the_rule_is_told_before_the_episodes_and_tried_after_them(live):
     }
 
 
+def test_each_disk_and_memory_measurement_is_saved(live, saved):
+    """Rounds of the disk and passes over memory stand beside the episodes, with the state they were taken in."""
+    ours = next((saved / "ours").rglob("*_first.json"))
+    entries = {entry["name"]: entry for entry in json.loads(ours.read_text(encoding="utf-8"))["benchmarks"]}
+    assert {"test_sequential_read", "test_random_read", "test_slab_read", "test_read"} <= set(entries), live[1].screen
+    for name in ("test_sequential_read", "test_slab_read", "test_read"):
+        stats, rates = entries[name]["stats"], entries[name]["extra_info"]["bytes_per_second"]
+        assert (stats["rounds"], stats["min"]) == (len(rates), pytest.approx(2**30 / max(rates)))
+
+
+def test_without_records_no_speed_is_decided(scratch, engine, tmp_path):
+    """--benchmark-disable leaves every speed open, and nothing is measured for one."""
+    run = qualify(tmp_path, *QUICK, scratch, "--benchmark-disable", "-k", "bandwidth or disk or first_token or decode")
+    timed = {name for name in run.cases if name.startswith(("disk.", "bandwidth.", "first_token.", "decode."))}
+    timed -= {"decode.answer"}
+    assert len(timed) > 10, run.screen
+    assert run.with_status("inconclusive") == timed, run.screen
+    assert (run.exit_code, run.suite["verdict"]) == (10, "UNDECIDED")
+
+
 def test_saved_samples_can_be_compared(live, scratch, saved):
     """--benchmark-compare finds what --benchmark-save stored, by gate."""
     folder, run = live

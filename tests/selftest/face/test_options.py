@@ -29,14 +29,13 @@ expires = 2999-01-01
 @pytest.mark.parametrize(
     "option",
     [
-        ("--benchmark-disable",),
         ("--benchmark-skip",),
         ("--benchmark-only",),
         ("-p", "no:benchmark"),
     ],
 )
 def test_what_would_hide_a_measurement_is_refused(option, tmp_path):
-    """Options under which a performance gate would pass or vanish are a usage error with one line."""
+    """Options under which a performance gate would vanish are a usage error with one line."""
     run = qualify(tmp_path, "--sysroot", LAPTOP, *option)
     assert run.exit_code == 4
     assert "not possible in a qualification" in run.screen

@@ -7,8 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.health import judge_health
+from streamworthy.facts.drives import DriveHealth
+from streamworthy.probes.health import parse_health_log
 from tests.selftest.fuzz import gguf_target, text_targets
 from tests.selftest.fuzz.mutate import change_bytes, change_text
+from tests.selftest.probes.health_log import health_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +38,8 @@ def load_targets(scratch):
         Target("header", headers, change_bytes, gguf_target.run_header, ()),
         Target("model", headers, change_bytes, gguf_target.run_model, gguf_target.EXPECTED),
     ]
+    logs = (health_log(), health_log(warning=63, spare=3, used=200, media_errors=7))
+    found.append(Target("health-log", logs, change_bytes, _run_health, text_targets.EXPECTED))
     for name, run in text_targets.PARSERS.items():
         found.append(Target(name, seeds_of(name), change_text, run, text_targets.EXPECTED))
     for name, (file, ask) in text_targets.FILES.items():
@@ -45,6 +51,12 @@ def load_targets(scratch):
     found.append(Target("machine", files, _change_machine, _run_machine, ()))
     found.append(Target("machine.toml", answers, _change_machine, _run_machine, ()))
     return {target.name: target for target in found}
+
+
+def _run_health(raw):
+    log = parse_health_log(raw.ljust(512, b"\0")[:512])  # a drive always fills the page
+    judge_health(DriveHealth(name="nvme0n1", log=log, unknown=""), 0.9)
+    parse_health_log(raw)
 
 
 def seeds_of(name):

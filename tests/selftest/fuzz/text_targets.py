@@ -7,23 +7,27 @@ import re
 import tomllib
 from pathlib import Path
 
-from streamworthy.bench.disturbers import device_read_bytes, find_mappers, process_read_bytes
+from streamworthy.bench.cpu_load import parse_cpu_line, parse_process_stat
+from streamworthy.bench.disturbers import device_read_bytes, find_mappers, parse_read_bytes, process_read_bytes
+from streamworthy.bench.readings import parse_anonymous, parse_disk_stat, parse_paging, parse_stalled
 from streamworthy.engine.death import read_oom_counters
 from streamworthy.engine.log import clean_log, explain_refusal, parse_log
-from streamworthy.engine.selfview import parse_maps, parse_status
+from streamworthy.engine.selfview import parse_maps, parse_random, parse_status
 from streamworthy.errors import StreamworthyError, UsageError
 from streamworthy.gguf.hugging_face import expect_from_metadata
+from streamworthy.gguf.leaks import find_leaks
 from streamworthy.gguf.manifest import find_manifest
 from streamworthy.gguf.names import is_model, parse_leftover, parse_name, piece_of
-from streamworthy.gguf.sha256sum import read_sha256sum
 from streamworthy.gguf.strangers import parse_pointer, recognise
 from streamworthy.probes import process_limits
 from streamworthy.probes.cgroup import parse_amount, parse_cpu_max, parse_memberships, parse_stat
 from streamworthy.probes.cpu import parse_cpuinfo
 from streamworthy.probes.kernel import parse_osrelease
+from streamworthy.probes.link import parse_link
 from streamworthy.probes.machine import Machine
 from streamworthy.probes.meminfo import parse_meminfo
 from streamworthy.probes.mountinfo import mount_of, parse_mountinfo
+from streamworthy.probes.settings import mapping_kind, parse_choice, parse_microcode, telling_parameters
 from streamworthy.probes.swap import parse_swappiness, parse_swaps
 from streamworthy.probes.sysroot import Sysroot, _read_refusals
 from streamworthy.thresholds import load_tier
@@ -33,7 +37,19 @@ from tests.selftest.gguf.test_kv_cache import PLAN
 ROOT = Path(__file__).parents[3]
 MACHINES = ROOT / "fixtures" / "machines"
 SHARD = "model-00001-of-00002.gguf"
-FACTS = ("cpu", "memory", "swap", "memlock", "kernel", "host", "volumes", "latency")
+FACTS = (
+    "cpu",
+    "memory",
+    "swap",
+    "memlock",
+    "kernel",
+    "host",
+    "volumes",
+    "latency",
+    "mapping",
+    "address_space",
+    "links",
+)
 TODAY = dt.date(2026, 1, 1)
 EXPECTED = (StreamworthyError,)
 
@@ -86,7 +102,6 @@ def run_file(scratch, name, text, ask):
 
 
 def _manifest(path):
-    read_sha256sum(path)
     shards = (path.with_name(SHARD), path.with_name("model-00002-of-00002.gguf"))
     find_manifest(shards, path)
 
@@ -113,13 +128,44 @@ def _mounts(text):
     mount_of(parse_mountinfo(text), "/home/user/models/model.gguf")
 
 
+def _settings(text):
+    parse_choice(text)
+    parse_microcode(text)
+    mapping_kind(text)
+    telling_parameters(text)
+
+
 def _log(text):
     clean_log(text)
     parse_log(text)
     explain_refusal(text)
 
 
+def _link(text):
+    speed, _, width = text.partition("\n")
+    parse_link(speed, width)
+
+
+def _counters(text):
+    parse_stalled(text)
+    parse_paging(text)
+    parse_anonymous(text)
+
+
+def _leaks(text):
+    for template in (False, True):
+        for leak in find_leaks(text, template=template):
+            assert 0 <= leak.start < leak.end <= len(text)
+            assert leak.shown.isprintable()
+
+
 PARSERS = {
+    "link": _link,
+    "counters": _counters,
+    "disk-stat": parse_disk_stat,
+    "process-io": lambda text: parse_read_bytes(text, where="io"),
+    "process-stat": parse_process_stat,
+    "cpu-times": parse_cpu_line,
     "mountinfo": _mounts,
     "meminfo": parse_meminfo,
     "cgroup": parse_memberships,
@@ -127,16 +173,19 @@ PARSERS = {
     "stat": lambda text: parse_stat(text, where="memory.stat"),
     "cpu-max": lambda text: parse_cpu_max(text, where="cpu.max"),
     "cpu-list": lambda text: process_limits.parse_cpu_list(text, where="online"),
-    "limits": process_limits.parse_locked_memory,
+    "limits": lambda text: process_limits.parse_limit(text, process_limits.LOCKED),
     "status": process_limits.parse_status,
     "engine-status": parse_status,
     "maps": lambda text: parse_maps(text, {12345}, {SHARD}),
+    "smaps": lambda text: parse_random(text, {12345}, {SHARD}),
+    "settings": _settings,
     "swaps": parse_swaps,
     "swappiness": parse_swappiness,
     "cpuinfo": parse_cpuinfo,
     "osrelease": parse_osrelease,
     "names": _names,
     "head": _head,
+    "leaks": _leaks,
     "log": _log,
 }
 FILES = {

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamworthy.facts.shards import ExtentFacts, SetExtents
+from streamworthy.facts.shards import EndReads, ExtentFacts, SetExtents
 from streamworthy.gguf.subject import Subject
 from tests.selftest.gguf.build import F32, Tensor, build
 
@@ -23,6 +23,7 @@ WHOLE = ExtentFacts(
     first_hole_bytes=None,
     trailing_bytes=0,
     trailing_magic=False,
+    ends=EndReads(extents_count=1, read_count=1, failed_byte=None, error=""),
 )
 
 

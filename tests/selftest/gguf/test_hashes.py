@@ -15,10 +15,9 @@ import pytest
 from streamworthy.errors import ProbeError
 from streamworthy.facts.integrity import ExpectedHash, FileHash, HashFacts, Manifest, ShardHash
 from streamworthy.gguf.hash_cache import HashCache
-from streamworthy.gguf.hashes import Progress, hash_files, make_manifest, verify
+from streamworthy.gguf.hashes import hash_files, make_manifest, verify
 
 NOW = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-GIB = 2**30
 
 
 @pytest.fixture
@@ -49,6 +48,7 @@ def manifest(shards, **changed):
             )
             for shard in shards
         ),
+        tensors=(),
         unlisted=(),
         missing=(),
         unknown=(),
@@ -76,6 +76,8 @@ def test_every_shard_is_held_against_its_line(shards):
             )
             for number, (shard, entry) in enumerate(zip(shards, listed.expected, strict=True))
         ),
+        tensors=(),
+        unchecked=(),
         unread=(),
         read_bytes=13_001_000,
         read_seconds=facts.read_seconds,
@@ -172,17 +174,6 @@ def test_a_shard_that_fails_while_it_is_read(shards, tmp_path):
     assert hashed.failures == ("folder.gguf: cannot be read: Is a directory",)
 
 
-def test_progress_for_people():
-    """A line says how much is done, how fast, and how long it will take."""
-    line = str(Progress(done_bytes=39 * GIB, total_bytes=390 * GIB, seconds=39 * GIB / 1.6e9))
-    assert line == "hashing: 39.0 GiB of 390.0 GiB, 1.6 GB/s, 3 min 56 s left"
-
-
-def test_progress_before_the_first_byte():
-    """Before anything is read, no time is promised."""
-    assert str(Progress(done_bytes=0, total_bytes=GIB, seconds=0.0)) == "hashing: 0 B of 1.0 GiB, 0 B/s"
-
-
 def test_a_manifest_is_made(shards):
     """What is written is what sha256sum would write."""
     text = make_manifest(shards, cache=None, rehash=False, progress=None)
@@ -192,7 +183,7 @@ def test_a_manifest_is_made(shards):
 SLOW = """
 import sys, time
 from pathlib import Path
-from streamworthy.gguf import hashes
+from streamworthy.gguf import hashes, whole_files
 from streamworthy.gguf.hash_cache import HashCache
 from streamworthy.gguf.hash_reading import reading
 from contextlib import contextmanager
@@ -209,7 +200,7 @@ def forever(path):
 
 hashes.reading = endless
 files = {Path(name): "sha256" for name in sys.argv[2:]}
-hashes._PROGRESS_SECONDS = (0.1, 0.1)
+whole_files._PROGRESS_SECONDS = (0.1, 0.1)
 hashes.hash_files(files, cache=HashCache(Path(sys.argv[1])), rehash=False, progress=lambda at: print(at, flush=True))
 """
 

@@ -23,6 +23,7 @@ PLAN = EnginePlan(
     kv_type="f16",
     swa_full=False,
     parallel_slots=1,
+    numa="disabled",
 )
 GQA = {
     "block_count": 2,

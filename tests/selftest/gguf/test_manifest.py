@@ -38,6 +38,7 @@ def test_the_users_manifest(tmp_path, shards):
     assert find_manifest(shards, file) == Manifest(
         sources=("list.txt",),
         expected=(expected(shards[0], A, "list.txt, line 1"), expected(shards[1], B, "list.txt, line 2")),
+        tensors=(),
         unlisted=(),
         missing=(),
         unknown=(),
@@ -95,9 +96,11 @@ def test_one_file_for_each_shard(shards):
 
 
 def test_a_manifest_of_other_files_beside_the_shards(shards):
-    """A list that names no shard is no manifest of theirs."""
+    """A list that names no shard proves nothing, and is named, so that one sees which it was."""
     (shards[0].parent / "SHA256SUMS").write_text(sums((A, "other.gguf")))
-    assert find_manifest(shards, None) is None
+    found = find_manifest(shards, None)
+    assert (found.sources, found.expected, found.unlisted) == (("SHA256SUMS",), (), NAMES)
+    assert found.unknown == ("other.gguf",)
 
 
 def test_a_broken_manifest_beside_the_shards(shards):

@@ -1,7 +1,7 @@
 """Shard names: what the engine finds, what only people read as a shard, and what is no model."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamworthy.gguf.names import (
@@ -16,7 +16,6 @@ from streamworthy.gguf.names import (
 )
 
 
-@settings(deadline=None)
 @given(
     prefix=st.text(st.characters(codec="utf-8", exclude_characters="/\x00"), max_size=40),
     number=st.integers(0, 99_999),
@@ -29,7 +28,6 @@ def test_what_the_engine_writes_is_taken_apart_strictly(prefix, number, total):
     assert found == ShardName(name, prefix, number, total, strict=True, copy=False)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_name_is_judged_without_an_error(name):
     """No file name makes the judging fail."""

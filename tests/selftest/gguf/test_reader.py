@@ -4,7 +4,7 @@ import os
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamworthy.errors import ProbeError
@@ -308,7 +308,6 @@ def test_an_unreadable_file_is_an_error_of_its_own(tmp_path):
         assert "cannot be read" in caught.value.message
 
 
-@settings(deadline=None)
 @given(at=st.integers(0, len(SOUND) - 1), byte=st.integers(0, 255), end=st.integers(0, len(SOUND)))
 def test_any_change_gives_facts_or_faults(tmp_path_factory, at, byte, end):
     """No byte changed and no cut anywhere makes the reader raise anything but its own error."""
@@ -320,7 +319,6 @@ def test_any_change_gives_facts_or_faults(tmp_path_factory, at, byte, end):
     assert header is not None or faults
 
 
-@settings(deadline=None)
 @given(head=st.binary(max_size=200))
 def test_any_bytes_behind_the_magic_give_facts_or_faults(tmp_path_factory, head):
     """Noise that begins like GGUF is refused in the reader's own words."""
@@ -341,7 +339,6 @@ VALUES = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(keys=st.dictionaries(NAMES, VALUES), tensors=st.lists(NAMES, unique=True, max_size=6))
 def test_what_is_written_is_read(tmp_path_factory, keys, tensors):
     """Any keys and tensors come back as they were written."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamworthy.errors import ProbeError
-from streamworthy.gguf.sha256sum import SumLine, format_sha256sum, parse_sha256sum, read_sha256sum
+from streamworthy.gguf.sha256sum import SumLine, format_sha256sum, parse_sha256sum, read_text
 
 A, B = "a" * 64, "b" * 64
 SOUND = f"{A}  one.gguf\n{B} *two.gguf\n"
@@ -87,7 +87,7 @@ def test_marks_of_encodings(tmp_path, encoding):
     """What Windows editors and PowerShell write is read like plain UTF-8."""
     file = tmp_path / "SHA256SUMS"
     file.write_bytes(SOUND.encode(encoding))
-    assert read_sha256sum(file) == parse(SOUND)
+    assert parse(read_text(file)) == parse(SOUND)
 
 
 def test_a_model_given_as_manifest(tmp_path):
@@ -95,13 +95,13 @@ def test_a_model_given_as_manifest(tmp_path):
     file = tmp_path / "model.gguf"
     file.write_bytes(b"GGUF\x03\x00\x00\x00")
     with pytest.raises(ProbeError, match=r"model\.gguf: not a text file"):
-        read_sha256sum(file)
+        read_text(file)
 
 
 def test_an_absent_manifest(tmp_path):
     """A path that is not there is named."""
     with pytest.raises(ProbeError, match=r"nothing: cannot be read: No such file"):
-        read_sha256sum(tmp_path / "nothing")
+        read_text(tmp_path / "nothing")
 
 
 @given(st.dictionaries(st.text(st.characters(exclude_characters="\0/", codec="utf-8"), min_size=1), st.just(A)))

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamworthy.errors import ProbeError, UsageError
@@ -215,7 +215,6 @@ def test_a_folder_that_cannot_be_listed_is_a_probe_error(tmp_path):
         list_shards(shut)
 
 
-@settings(deadline=None)
 @given(
     names=st.lists(
         st.sampled_from(

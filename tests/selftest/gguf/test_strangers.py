@@ -1,7 +1,7 @@
 """Files that lie where a shard should: see test_reader for each kind of file as a whole."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from streamworthy.gguf.strangers import LfsPointer, parse_pointer, recognise
@@ -39,7 +39,6 @@ def test_a_text_cut_inside_of_a_character_is_text():
     assert recognise("Grüße, überall ä".encode()[:-1], "m")[0] == "a text file?"
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=64))
 def test_anything_gets_a_question_and_a_remedy(head):
     """No bytes are without an answer."""

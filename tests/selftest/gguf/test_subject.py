@@ -1,17 +1,23 @@
 """The model as gates see it: lazy, named from any shard, and clear about what is partial."""
 
+import os
 import resource
 import time
 from dataclasses import replace
 
 import pytest
 
+from streamworthy.bench.evict import evict
+from streamworthy.bench.residency import residency
+from streamworthy.criteria import shards as criteria
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.facts.shards import OpenFiles, SetTotal
 from streamworthy.facts.storage import Placement
 from streamworthy.gguf.cursor import GgufError
 from streamworthy.gguf.hash_cache import HashCache
 from streamworthy.gguf.subject import Subject
+from streamworthy.verdict import Word
+from tests.selftest.criteria.asked import limit
 from tests.selftest.gguf.build import big_header_keys, big_tensors, build
 from tests.selftest.gguf.reshard import reshard
 from tests.selftest.gguf.test_kv_cache import PLAN
@@ -206,3 +212,30 @@ def test_the_limit_of_open_files_is_that_of_this_process(shards):
     """The engine is a child and inherits it."""
     soft, hard = (None if one == resource.RLIM_INFINITY else one for one in resource.getrlimit(resource.RLIMIT_NOFILE))
     assert Subject(shards[0]).open_files == OpenFiles(soft_count=soft, hard_count=hard)
+
+
+def test_learning_a_model_leaves_it_as_cold_as_it_was(shards):
+    """A look at headers and keys must not change what the page cache holds before it is measured."""
+    paths = Subject(shards[0]).paths
+    for path in paths:
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    if evict(paths).after.resident_bytes:
+        pytest.skip("this filesystem does not let pages go")
+    for name in ("headers", "identity", "extents", "sizes", "metadata_leaks", "leaking_texts", "tensors"):
+        _ = getattr(Subject(shards[0]), name)
+        assert residency(paths).resident_bytes == 0, name
+
+
+def test_an_empty_shard_is_one_that_is_to_be_fetched(shards):
+    """Its size is taken to be that of the largest, and it counts as absent."""
+    whole = Subject(shards[0]).total
+    shards[1].write_bytes(b"")
+    found = Subject(shards[0])
+    assert not found.total.exact
+    assert found.total.whole_bytes > found.total.present_bytes
+    assert found.total.present_bytes < whole.present_bytes
+    verdict = criteria.complete(found.listing, found.total, found.open_files, limit())
+    assert verdict.word is Word.FAIL
+    assert f"empty: {shards[1].name}: the download did not begin" in verdict.cause
+    assert shards[1].name in verdict.fix[0]

@@ -96,3 +96,33 @@ def test_paths_that_are_not_there(model, verify, arguments):
     """A wrong path is one line, without a traceback."""
     code, _, err = verify(*([model, *arguments] if arguments[0].startswith("--") else arguments))
     assert (code, err.startswith("streamworthy: "), "Traceback" in err) == (2, True, False)
+
+
+def test_damage_is_told_by_tensor(model, verify):
+    """A manifest of tensors is made on a good copy, and tells later which one is damaged, and where."""
+    code, listed, _ = verify(model, "--make-manifest", "--per-tensor")
+    assert (code, listed.count("sha256 ")) == (0, 2 * 3)
+    (model / "m.manifest").write_text(listed)
+    code, told, _ = verify(model)
+    assert (code, told.splitlines()[:3]) == (
+        0,
+        [
+            f"pass  {NAMES[0]}  2 tensors as listed",
+            f"pass  {NAMES[1]}  2 tensors as listed",
+            "pass: 2 of 2 shards match",
+        ],
+    )
+    raw = bytearray((model / NAMES[1]).read_bytes())
+    raw[-1] ^= 1
+    (model / NAMES[1]).write_bytes(raw)
+    code, told, _ = verify(model)
+    assert code == 1
+    assert f"FAIL  {NAMES[1]}  1 tensor as listed\n  output.weight: 512 bytes from {len(raw) - 512} on: " in told
+    assert f"FAIL: {NAMES[1]}: not as in m.manifest: output.weight (bytes {len(raw) - 512} to {len(raw) - 1})" in told
+
+
+def test_tensors_are_hashed_for_a_manifest_only(model, verify):
+    """The option alone means nothing."""
+    code, _, told = verify(model, "--per-tensor")
+    assert code == 2
+    assert "belongs to --make-manifest" in told

@@ -14,6 +14,7 @@ from tests.selftest.probes.folder import MACHINES, captured, changed
 
 HOST_FACTS = (
     "cpu", "memory", "swap", "memlock", "kernel", "host", "volumes", "governor", "pressure", "temperatures",
+    "mapping", "address_space", "links", "health", "allocation",
 )  # fmt: skip
 PLAN = {
     "context_tokens": 512,
@@ -27,6 +28,7 @@ PLAN = {
     "kv_type": "f16",
     "swa_full": False,
     "parallel_slots": 1,
+    "numa": "disabled",
 }
 
 

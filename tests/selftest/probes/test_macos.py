@@ -9,7 +9,15 @@ import pytest
 
 from streamworthy.errors import ProbeError
 from streamworthy.probes.machine import Machine
-from streamworthy.probes.macos import probe_cpu, probe_host, probe_memlock, probe_memory, probe_swap, read_sysctl
+from streamworthy.probes.macos import (
+    probe_address_limits,
+    probe_cpu,
+    probe_host,
+    probe_memlock,
+    probe_memory,
+    probe_swap,
+    read_sysctl,
+)
 from streamworthy.probes.sysroot import Sysroot
 
 SYSCTL = {"machdep.cpu.brand_string": "Apple M2 Pro", "kern.hv_vmm_present": "0", "hw.model": "MacBookPro18,3"}
@@ -42,9 +50,12 @@ def test_a_mac_is_named_by_its_model():
     assert probe_host({"hw.model": "Mac14,12"}.get).machine_class == "desktop"
 
 
-def test_our_own_limit_of_locked_memory_is_read():
-    """The call getrlimit tells it for this process, and for no other."""
+def test_our_own_limits_are_read():
+    """The call getrlimit tells them for this process, and for no other."""
     assert probe_memlock(need_bytes=5).need_bytes == 5
+    assert len(probe_address_limits()) == 2
+    with pytest.raises(ProbeError, match="address space of process 1: macOS tells a process its own limits only"):
+        probe_address_limits(pid="1")
     with pytest.raises(ProbeError, match="tells a process its own limits only"):
         probe_memlock(need_bytes=5, pid="1")
 

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from streamworthy.errors import ParseError, ProbeError
 from streamworthy.facts.memory import MemlockFacts
-from streamworthy.probes.process_limits import parse_cpu_list, parse_locked_memory, parse_status, probe_memlock
+from streamworthy.probes.process_limits import (
+    ADDRESS_SPACE,
+    LOCKED,
+    parse_cpu_list,
+    parse_limit,
+    parse_status,
+    probe_address_limits,
+    probe_memlock,
+)
 from streamworthy.probes.sysroot import Sysroot
 from tests.selftest.probes.folder import captured, changed
 
@@ -31,14 +39,16 @@ ROW = "Max locked memory         {:<20} {:<20} bytes     \n"
 )
 def test_soft_and_hard_limit_are_told_apart(soft, hard, found):
     """Both columns are read, and unlimited is no number."""
-    assert parse_locked_memory(ROW.format(soft, hard)) == found
+    assert parse_limit(ROW.format(soft, hard), LOCKED) == found
+    row = ROW.format(soft, hard).replace(LOCKED, ADDRESS_SPACE)
+    assert parse_limit(ROW + row, ADDRESS_SPACE) == found
 
 
 @pytest.mark.parametrize("text", ["", "Max open files  1 1 files\n", ROW.format("many", "1"), "Max locked memory\n"])
 def test_limits_without_locked_memory_are_a_parse_error(text):
     """A missing or malformed line is never taken for no limit."""
     with pytest.raises(ParseError, match="locked memory: /proc/PID/limits"):
-        parse_locked_memory(text)
+        parse_limit(text, LOCKED)
 
 
 def test_status_gives_capabilities_locked_bytes_and_affinity():
@@ -145,15 +155,19 @@ def test_the_prediction_agrees_with_mlock_itself():
 
 
 def test_this_process_can_be_asked():
-    """The live files of this kernel parse."""
+    """The live files of this kernel parse, and say what getrlimit(2) says."""
     if sys.platform != "linux":
         pytest.skip("only Linux has /proc")
+    import resource
+
+    told = [-1 if value is None else value for value in probe_address_limits(Sysroot())]
+    assert tuple(told) == resource.getrlimit(resource.RLIMIT_AS)
     assert probe_memlock(Sysroot(), need_bytes=1).process == "self"
 
 
 @given(st.text() | st.builds("Max locked memory {}\nCapEff:{}\nVmLck:{}".format, st.text(), st.text(), st.text()))
 def test_any_text_is_facts_or_a_parse_error(text):
     """No text makes a parser raise anything else."""
-    for parse in (parse_locked_memory, parse_status, lambda each: parse_cpu_list(each, where="/x")):
+    for parse in (lambda each: parse_limit(each, LOCKED), parse_status, lambda each: parse_cpu_list(each, where="/x")):
         with contextlib.suppress(ParseError):
             parse(text)

@@ -40,3 +40,16 @@ def test_a_folder_without_its_description_is_a_mistake(tmp_path):
     """Any folder may be named by accident."""
     with pytest.raises(UsageError, match=r"machine\.toml: not found"):
         Sysroot(tmp_path)
+
+
+def test_a_file_that_is_kept_tells_each_moment_s_text(tmp_path):
+    """A long one whole; one that is absent or was refused tells nothing, and so does one that was closed."""
+    answers = '[[unreadable]]\npath = "proc/secret"\nreason = "Permission denied"\n'
+    root = tree(tmp_path, files={"proc/long": "a" * 200_000, "proc/secret": "b"}, answers=answers)
+    kept = root.keep("proc/long")
+    assert kept.read() == "a" * 200_000
+    (tmp_path / "proc/long").write_text("short")
+    assert kept.read() == "short"
+    kept.close()
+    kept.close()
+    assert [file.read() for file in (kept, root.keep("proc/secret"), root.keep("proc/none"))] == [None] * 3

@@ -61,6 +61,7 @@ def test_a_volume_is_read_whole():
             ),
         ),
         home="/home",
+        folder="/home/linus/models",
         set_total_bytes=390_000_000_000,
     )
 

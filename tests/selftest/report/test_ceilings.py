@@ -6,7 +6,7 @@ import pytest
 
 from streamworthy.facts.fit import KvFacts
 from streamworthy.facts.gguf import ModelSizes
-from streamworthy.facts.inspection import DiskCeiling, MemoryCeiling
+from streamworthy.facts.inspection import Bandwidths, DiskCeiling, MemoryCeiling
 from streamworthy.report.ceilings import expected_hit_share, find_ceilings
 
 SIZES = ModelSizes(
@@ -46,10 +46,18 @@ KV = KvFacts(
 )
 
 
+def bandwidths(disk, memory, basis=""):
+    """Give bandwidths in bytes a second."""
+    return Bandwidths(disk_bytes_per_second=disk, memory_bytes_per_second=memory, basis=basis)
+
+
+ROUND = bandwidths(None, None, "for round bandwidths")
+
+
 def test_given_bandwidths_give_one_column():
     """12 GB of experts at 3 GB/s are 4 s without hits; 22 GB at 44 GB/s are half a second."""
-    found = find_ceilings(SIZES, KV, disk_bytes_per_second=3e9, memory_bytes_per_second=44e9)
-    assert found.given
+    found = find_ceilings(SIZES, KV, bandwidths(3e9, 44e9))
+    assert found.basis == ""
     assert found.disk == tuple(
         DiskCeiling(hit_share=hit, disk_bytes_per_second=3e9, tokens_per_second=pytest.approx(rate))
         for hit, rate in ((0.0, 0.25), (0.5, 0.5), (0.9, 2.5))
@@ -62,24 +70,22 @@ def test_given_bandwidths_give_one_column():
 
 def test_without_bandwidths_round_ones_stand_in():
     """1, 3 and 7 GB/s for each hit rate, and said not to be this machine's."""
-    found = find_ceilings(SIZES, None, disk_bytes_per_second=None, memory_bytes_per_second=44e9)
-    assert not found.given
+    found = find_ceilings(SIZES, None, bandwidths(None, 44e9, "for round bandwidths"))
+    assert found.basis == "for round bandwidths"
     assert [one.disk_bytes_per_second for one in found.disk] == [1e9, 3e9, 7e9] * 3
     assert [one.context_tokens for one in found.memory] == [0]
 
 
 def test_an_indexer_leaves_only_its_own_keys_sure():
     """Sparse attention may read few rows of the cache, so all of them would be no ceiling."""
-    found = find_ceilings(
-        SIZES, replace(KV, indexer_bytes=10**9), disk_bytes_per_second=None, memory_bytes_per_second=None
-    )
+    found = find_ceilings(SIZES, replace(KV, indexer_bytes=10**9), ROUND)
     assert found.context_bytes_per_token == 10**9
 
 
 def test_a_dense_model_streams_all_its_weights():
     """Without experts a miss is of everything a token reads."""
     dense = replace(SIZES, expert_count=0, expert_used_count=0, expert_bytes=0, routed_bytes_per_token=0)
-    found = find_ceilings(dense, None, disk_bytes_per_second=22e9, memory_bytes_per_second=None)
+    found = find_ceilings(dense, None, bandwidths(22e9, None))
     assert [one.tokens_per_second for one in found.disk] == pytest.approx([1.0, 2.0, 10.0])
 
 

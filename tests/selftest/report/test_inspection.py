@@ -10,7 +10,7 @@ from streamworthy.facts.shards import SetTotal
 from streamworthy.facts.tensor_kinds import KindSizes, TensorKind
 from streamworthy.report.ceilings import expected_hit_share, find_ceilings
 from streamworthy.report.inspection import cache_bytes, format_inspection, format_kv, format_parameters
-from tests.selftest.report.test_ceilings import KV, SIZES
+from tests.selftest.report.test_ceilings import KV, ROUND, SIZES
 
 GB = 10**9
 
@@ -47,7 +47,7 @@ def inspection(available=100 * GB, *, known=None):
         ledger=ledger,
         ledger_unknown="",
         hit_share_prior=expected_hit_share(SIZES, cache_bytes(ledger)),
-        ceilings=find_ceilings(SIZES, KV, disk_bytes_per_second=None, memory_bytes_per_second=None),
+        ceilings=find_ceilings(SIZES, KV, ROUND),
         intermediate_bytes=1488 * GB,
     )
 
