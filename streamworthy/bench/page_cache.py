@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 PAGE_BYTES = mmap.PAGESIZE
 METHODS = ("cachestat", "mincore", "nowait sample")
 _NR_CACHESTAT = 451  # one number on all architectures that got it, asm-generic/unistd.h
+# overlayfs, squashfs, erofs, FUSE; a filter of system calls; a kernel before 4.14
+_NO_NOWAIT = (errno.EOPNOTSUPP, errno.EPERM, errno.ENOSYS)
 _FUSE_MAGIC, _OVERLAYFS_MAGIC = 0x65735546, 0x794C7630  # linux/magic.h
 _STATFS_BYTES = 256  # more than struct statfs has on any architecture; f_type is its first word
 _MINCORE_CHUNK_BYTES = 2**30
@@ -256,7 +258,7 @@ def _count_hits(descriptor: int, span: Span) -> RangeResidency | None:
         except BlockingIOError:
             continue
         except OSError as error:
-            if error.errno == errno.EOPNOTSUPP:  # overlayfs, squashfs, erofs, FUSE
+            if error.errno in _NO_NOWAIT:
                 return None
             raise ProbeError(f"page cache probe: read refused: {error.strerror}") from error
     return RangeResidency(

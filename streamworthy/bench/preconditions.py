@@ -59,7 +59,9 @@ def _busiest() -> tuple[str, ...]:
 
 
 def look_at_disks(machine: Machine) -> ActivityFacts:
-    """Watch the model's disks for a moment."""
+    """Watch the model's disks for a moment; ProbeError when they are not known."""
+    if machine.root.live:
+        _require_known_disks(machine, "activity of the disks")
     names = tuple(dict.fromkeys(leaf.name for volume in machine.volumes.volumes for leaf in volume.leaves))
     found = watch_disks(Sysroot() if machine.root.live else machine.root, names)
     machine.learn("activity", found)
@@ -68,8 +70,15 @@ def look_at_disks(machine: Machine) -> ActivityFacts:
 
 def look_at_temperatures(machine: Machine) -> TemperatureFacts:
     """Read the model's disks' sensors anew; ProbeError when the disks are not known."""
-    if any(volume.leaves_unknown for volume in machine.volumes.volumes):
-        reason = next(volume.leaves_unknown for volume in machine.volumes.volumes if volume.leaves_unknown)
-        raise ProbeError(f"temperatures: the disks below the model are not known: {reason}")
+    _require_known_disks(machine, "temperatures")
     found: TemperatureFacts = machine.again("temperatures")
     return found
+
+
+def _require_known_disks(machine: Machine, what: str) -> None:
+    reason = next((volume.leaves_unknown for volume in machine.volumes.volumes if volume.leaves_unknown), None)
+    if reason is not None:
+        raise ProbeError(
+            f"{what}: the disks below the model are not known: {reason}",
+            fix="run on the host itself, or mount a folder of the host that lies on one disk",
+        )

@@ -47,7 +47,8 @@ def available(memory: MemoryFacts, limit: Limit) -> Verdict:
     if system is not None and system < limit.values["at_least"]:
         return _judge_available(system, memory, limit)
     if found is None or memory.groups_unknown:
-        return unknown(f"available memory is not known: {memory.groups_unknown or _untold(memory)}")
+        fix = _GROUPS_FIX if memory.groups_unknown else "free --bytes"
+        return unknown(f"available memory is not known: {memory.groups_unknown or _untold(memory)}", fix)
     return _judge_available(found, memory, limit)
 
 
@@ -80,11 +81,14 @@ def _available_evidence(memory: MemoryFacts) -> tuple[str, ...]:
     return (*system, f"MemFree={format_bytes(memory.free_bytes)}", *groups)
 
 
+_GROUPS_FIX = "findmnt --types cgroup,cgroup2  # mount /sys/fs/cgroup into the container, or judge the host itself"
+
+
 @bounds(at_least=required(BYTES))
 def limit(memory: MemoryFacts, limit: Limit) -> Verdict:
     """Judge the smallest memory limit of the control groups up to the root; no limit passes."""
     if memory.groups_unknown:
-        return unknown(f"memory limit is not known: {memory.groups_unknown}")
+        return unknown(f"memory limit is not known: {memory.groups_unknown}", _GROUPS_FIX)
     group = memory.limiting_group
     if group is None or group.limit_bytes is None:
         found = verdict(Word.PASS, measured="no limit", required=format_required(BYTES, limit), unit=BYTES.unit)

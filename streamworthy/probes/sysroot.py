@@ -81,7 +81,7 @@ class Sysroot:
         try:
             return self.path(name).read_text(encoding="utf-8", errors="surrogateescape")
         except OSError as error:
-            raise ProbeError(f"/{name}: cannot be read: {error.strerror}") from error
+            raise _unreadable(name, error) from error
 
     def read_optional(self, name: str) -> str | None:
         """Read a kernel file that not every kernel has: None when it is absent, ProbeError when it cannot be read."""
@@ -91,7 +91,7 @@ class Sysroot:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise ProbeError(f"/{name}: cannot be read: {error.strerror}") from error
+            raise _unreadable(name, error) from error
 
     def keep(self, name: str) -> KeptFile:
         """Open a kernel file to be read again and again; one that is absent or refused reads as None."""
@@ -102,7 +102,7 @@ class Sysroot:
         try:
             return self.path(name).exists()
         except OSError as error:  # what cannot be looked at is not absent
-            raise ProbeError(f"/{name}: cannot be read: {error.strerror}") from error
+            raise _unreadable(name, error) from error
 
     def names(self, name: str) -> tuple[str, ...]:
         """List a folder, sorted; empty when it is absent."""
@@ -112,7 +112,7 @@ class Sysroot:
         except (FileNotFoundError, NotADirectoryError):
             return ()
         except OSError as error:
-            raise ProbeError(f"/{name}: cannot be listed: {error.strerror}") from error
+            raise _unreadable(name, error, "listed") from error
 
     def resolve(self, name: str) -> str | None:
         """Follow links, staying below the root: the path without a leading slash, None when it is absent."""
@@ -122,6 +122,13 @@ class Sysroot:
             return None
         root = self.root.resolve()
         return str(real.relative_to(root)) if real.is_relative_to(root) else None
+
+
+def _unreadable(name: str, error: OSError, how: str = "read") -> ProbeError:
+    return ProbeError(
+        f"/{name}: cannot be {how}: {error.strerror}",
+        fix=f"findmnt --target /{name}; ls -ld /{name}  # masked, not mounted, or closed to this user?",
+    )
 
 
 def _read_refusals(answers: Mapping[str, Any]) -> dict[str, str]:

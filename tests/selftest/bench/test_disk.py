@@ -25,11 +25,11 @@ from streamworthy.sample.spec import spec_for_size
 from streamworthy.verdict import Word
 from tests.selftest.bench.disk_file import make_disk_file
 from tests.selftest.criteria.asked import limit
+from tests.selftest.filesystems.mounts import filesystem, mounted, need_root
 from tests.selftest.gguf.moe_files import write_model
 
 SHORT = DiskBudget(seconds=0.6, rounds_count=2, sustained=False)
 SPEC = replace(spec_for_size(200 * 10**6), n_layer=4, n_ff=64)  # 20 MB, 25 KB slabs
-NEEDS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 
 
 @pytest.fixture(scope="module")
@@ -140,13 +140,11 @@ def test_a_scratch_folder_on_another_disk_measures_nothing(tmp_path):
 
 
 @pytest.mark.root
-@NEEDS_ROOT
+@pytest.mark.root
 def test_memory_dressed_as_a_disk_is_inconclusive(tmp_path, model):
     """tmpfs takes O_DIRECT in new kernels and is many times as fast: no number of it is good."""
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=60m", "tmpfs", tmp_path], check=False)
-    if done.returncode:
-        pytest.skip("tmpfs cannot be mounted here")
-    try:
+    need_root()
+    with mounted(tmp_path, "mount", "-t", "tmpfs", "-o", "size=60m", "tmpfs"):
         for path in Subject(model).paths:
             shutil.copy(path, tmp_path)
         disk = disk_of(tmp_path / model.name)
@@ -156,8 +154,6 @@ def test_memory_dressed_as_a_disk_is_inconclusive(tmp_path, model):
             "slabs": judge.slab_read(disk.slabs, limit(at_least=1.0)),
             "amplification": judge.read_amplification(disk.slabs, disk._machine.read_ahead, limit(at_most=1.25)),
         }
-    finally:
-        subprocess.run(["umount", tmp_path], check=True)
     assert {name: found.word for name, found in asked.items()} == dict.fromkeys(asked, Word.INCONCLUSIVE)
     assert all("tmpfs" in found.cause for found in asked.values())
 
@@ -176,28 +172,13 @@ def test_holes_are_inconclusive(tmp_path, model):
 @pytest.fixture
 def loop(tmp_path):
     """An ext4 on a loop device of its own, whose read-ahead can be set; gone afterwards."""
-    image, folder = tmp_path / "image", tmp_path / "mounted"
-    folder.mkdir()
-    with image.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, 320 * 2**20)
-    made = subprocess.run(["mkfs.ext4", "-q", "-F", image], check=False, capture_output=True)
-    command = ["losetup", "--direct-io=on", "--show", "-f", image]
-    attached = subprocess.run(command, capture_output=True, text=True, check=False)
-    if made.returncode or attached.returncode:
-        pytest.skip("no ext4 on a loop device can be made here")
-    device = Path(attached.stdout.strip())
-    try:
-        subprocess.run(["mount", device, folder], check=True)
-        yield device.name, folder
-    finally:
-        subprocess.run(["umount", folder], check=False)
-        subprocess.run(["losetup", "-d", device], check=True)
-        image.unlink()
+    need_root()
+    with filesystem(tmp_path, "ext4", direct=True) as (device, folder):
+        yield Path(device).name, folder
 
 
 @pytest.mark.root
 @pytest.mark.slow
-@NEEDS_ROOT
 def test_read_ahead_is_seen_and_named(loop):
     """On one disk with slabs of 135 KiB, 8 MiB of read-ahead reads tens of times as much, 16 KiB hardly more."""
     name, folder = loop

@@ -36,6 +36,7 @@ def model(tmp_path_factory):
 def load(engine, path, **changes):
     """Ask an engine to load."""
     plan = asdict(replace(PLAN, **changes))
+    engine.ask("prepare", limit_seconds=100.0)
     return engine.ask("load", limit_seconds=100.0, shards=[str(path)], plan=plan, threads=1)
 
 
@@ -261,3 +262,12 @@ def test_memory_that_may_not_be_locked_names_the_limit(tmp_path):
     )
 
     assert "1.0 MiB cannot be locked in memory: Cannot allocate memory (limit 64.0 KiB)" in told.stderr
+
+
+def test_commands_out_of_turn_are_refused(tmp_path):
+    """The engine is imported before it loads, and loads before it answers."""
+    with Engine(tmp_path) as engine:
+        with pytest.raises(EngineError, match="expected the command prepare first"):
+            engine.ask("load", limit_seconds=100.0, shards=["m.gguf"], plan=asdict(PLAN), threads=1)
+        with pytest.raises(EngineError, match="expected the command load first"):
+            engine.ask("decode", limit_seconds=100.0, tokens=1)

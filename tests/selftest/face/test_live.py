@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -18,6 +17,7 @@ import pytest
 from streamworthy.criteria.statistical import QUESTIONS
 from streamworthy.thresholds import load_tier
 from tests.selftest.face.running import ROOT, command, environment, qualify, read_report
+from tests.selftest.filesystems.mounts import mounted, need_root
 
 GATES = set(load_tier("sample", ROOT / "thresholds").limits)
 TIMED = ("load.", "first_token.", "prefill.", "decode.")
@@ -72,6 +72,16 @@ def test_each_speed_carries_its_samples_and_its_state(live):
     for case in measured:
         assert len(case.properties["samples"].split()) >= 5
         assert case.properties["evidence"]
+
+
+def test_each_episode_keeps_what_machine_and_engine_did_in_each_phase(live):
+    """In facts.json, so that a cause can be looked for later: counters of the seconds of the phase, or a few more."""
+    folder, _ = live
+    facts = json.loads((folder / "report" / "facts.json").read_text(encoding="utf-8"))
+    phases = [phase for episode in facts["performance"]["episodes"] for phase in episode["phases"]]
+    assert len(phases) >= 5
+    assert all(phase["counters"]["seconds"] >= phase["seconds"] for phase in phases)
+    assert all(phase["counters"]["ticks_count"] >= 2 for phase in phases)
 
 
 def test_the_rule_is_told_before_the_episodes_and_tried_after_them(live):
@@ -192,15 +202,18 @@ def test_without_an_engine_the_other_gates_still_decide(scratch, tmp_path, monke
     assert "Traceback" not in run.screen
 
 
-def test_a_scratch_folder_that_is_full_or_forbidden_is_named(tmp_path):
-    """Where the sample cannot be written the run says which folder, how much is needed, and what to do."""
-    if os.geteuid() == 0 and shutil.which("mount") and _mount_small(tmp_path / "full"):
-        try:
-            run = qualify(tmp_path, "--scratch", tmp_path / "full")
-        finally:
-            subprocess.run(["umount", tmp_path / "full"], check=True)
-        assert run.exit_code == 10
-        assert re.search(r"full.*free|free.*full", run.screen, re.DOTALL), run.screen
+@pytest.mark.root
+def test_a_scratch_folder_that_is_full_is_named(tmp_path):
+    """Where the sample cannot be written the run says which folder, and how much is needed."""
+    need_root()
+    with mounted(tmp_path / "full", "mount", "-t", "tmpfs", "-o", "size=50m", "tmpfs"):
+        run = qualify(tmp_path, "--scratch", tmp_path / "full")
+    assert run.exit_code == 10
+    assert re.search(r"full.*free|free.*full", run.screen, re.DOTALL), run.screen
+
+
+def test_a_scratch_folder_that_is_forbidden_is_named(tmp_path):
+    """Where the sample cannot be written the run says which folder, and what to do."""
     (tmp_path / "file").write_text("")
     run = qualify(tmp_path, "--scratch", tmp_path / "file")
     assert run.exit_code == 10
@@ -212,11 +225,6 @@ def _heed_signals():
     """Undo what a background job or nohup passes on: signals that are ignored."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-
-
-def _mount_small(folder):
-    folder.mkdir()
-    return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=50m", "tmpfs", folder], check=False).returncode == 0
 
 
 def _children_with(text):

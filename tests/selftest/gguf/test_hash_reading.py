@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import subprocess
 import threading
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from streamworthy.errors import ProbeError
 from streamworthy.gguf import hash_reading
 from streamworthy.gguf.hash_reading import reading
 from streamworthy.probes.sysroot import Sysroot
+from tests.selftest.filesystems.mounts import mounted, need_root
 
 MIB = 2**20
 SIZES = [0, 1, 4095, 4096, 4097, MIB - 1, MIB, MIB + 1, 4 * MIB, 17 * MIB + 12345]
@@ -129,16 +129,12 @@ def test_a_file_system_that_refuses_direct_reads():
 
 
 @pytest.mark.root
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_a_file_system_in_memory(tmp_path):
     """On tmpfs, where direct reads make no sense, a file is read whole."""
-    if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(tmp_path)], check=False, capture_output=True).returncode:
-        pytest.skip("mounting is not permitted here")
-    try:
+    need_root()
+    with mounted(tmp_path, "mount", "-t", "tmpfs", "tmpfs"):
         file = make(tmp_path, 5 * MIB + 1)
         assert read(file) == hashlib.sha256(file.read_bytes()).hexdigest()
-    finally:
-        subprocess.run(["umount", str(tmp_path)], check=True)
 
 
 def _append(file):

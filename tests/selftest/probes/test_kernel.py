@@ -46,8 +46,16 @@ def test_a_captured_machine_tells_its_own_kernel():
 
 def test_a_missing_file_is_a_probe_error(tmp_path):
     """Without the file the version is unknown."""
-    with pytest.raises(ProbeError, match="osrelease: cannot be read"):
+    with pytest.raises(ProbeError, match="version: cannot be read"):
         probe_kernel(machine_of(tmp_path, {}))
+
+
+def test_a_masked_proc_sys_leaves_another_file(tmp_path):
+    """The same release stands in /proc/version, which starts with the system's name."""
+    text = "Linux version 6.1.0-25-amd64 (debian-kernel@lists.debian.org) (gcc-12) #1 SMP Debian 6.1.106-3\n"
+    assert probe_kernel(machine_of(tmp_path, {"proc/version": text})) == parse_osrelease("6.1.0-25-amd64")
+    with pytest.raises(ParseError, match="/proc/version: found 'Darwin'"):
+        probe_kernel(machine_of(tmp_path, {"proc/version": "Darwin Kernel Version 23.1.0"}))
 
 
 @given(st.text())

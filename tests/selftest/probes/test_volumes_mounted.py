@@ -12,7 +12,7 @@ from streamworthy.facts.storage import Placement
 from streamworthy.probes.latency import probe_random_read_latency
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.probes.volumes import probe_volumes
-from tests.selftest.filesystems.mounts import filesystem, mounted, need_root
+from tests.selftest.filesystems.mounts import filesystem, mounted, need_root, overlay, served
 
 pytestmark = pytest.mark.root
 SHARD_BYTES = 3 * 2**20
@@ -121,10 +121,7 @@ def test_overlay_is_resolved_by_the_layer_that_holds_the_file(scratch):
     """A file of the lower layer lies on the lower layer's disk, a new one on the upper layer's."""
     with filesystem(scratch, "ext4") as (device, lower):
         below = place(lower / "old.gguf")
-        for name in ("upper", "work"):
-            (scratch / name).mkdir()
-        layers = f"lowerdir={lower},upperdir={scratch / 'upper'},workdir={scratch / 'work'}"
-        with mounted(scratch / "merged", "mount", "-t", "overlay", "none", "-o", layers) as merged:
+        with overlay(scratch, lower) as merged:
             old, new = volume_of(placed(merged / "old.gguf")), volume_of(place(merged / "new.gguf"))
             assert below.size_bytes == old.shard_bytes
             assert (old.mount.fstype, old.leaves) == ("overlay", through_loop(device, scratch))
@@ -146,7 +143,7 @@ def test_shards_on_two_volumes_are_two_volumes(scratch):
 def test_bindfs_is_fuse(scratch):
     """A relay of a local folder through FUSE has no disk of its own."""
     (scratch / "source").mkdir()
-    with mounted(scratch / "relayed", "bindfs", str(scratch / "source")) as point:
+    with served(scratch / "relayed", "bindfs", "-f", str(scratch / "source")) as point:
         volume = volume_of(place(point / "a.gguf"))
         assert volume.mount.network in ("fuse", "fuse.bindfs")
         assert volume.leaves == ()
