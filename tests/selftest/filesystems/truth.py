@@ -3,7 +3,7 @@
 ``pass``, ``FAIL``, ``advice``, ``error`` and ``n/a`` are the gate's words. ``below``: as the disk of the scratch folder
 is judged, which is another one on each machine. ``unread``: an error where only random reads could settle what the disk
 is, since none reaches it; else as below. ``any``: it says what others do to the disk at this moment. ``map`` is what a
-shared map of a page gives.
+shared map of a page gives, which decides the gate on mapping. Link and health are told, or not, where a temperature is.
 
 A streaming tier judges, which accepts ext4 and xfs, and btrfs with advice.
 """
@@ -60,6 +60,8 @@ _EVERYWHERE = {
     "shards.sizes": "n/a",
     "integrity.extents": "pass",
     "integrity.hashes": "pass",
+    "integrity.tensors": "pass",
+    "integrity.metadata_leaks": "pass",
 }
 _LAST_SHARD_MISSING = {"shards.complete": "FAIL", "integrity.hashes": "FAIL"}
 
@@ -119,7 +121,10 @@ CAUSES = {
     "exFAT, exfat-fuse": {"filesystem": "disk driver in user space", "rotational": "a process serves them"},
     "NTFS, ntfs-3g": {"filesystem": "disk driver in user space", "rotational": "a process serves them"},
     "bindfs": {"filesystem": _FUSE, "network": f"at {{}}/relayed: {_FUSE}", "transport": "no drive of this machine"},
-    "bindfs, direct_io": {"filesystem": "with direct_io a shared mapping fails with 'No such device'"},
+    "bindfs, direct_io": {
+        "filesystem": "with direct_io a shared mapping fails with 'No such device'",
+        "mappable": "at {}/relayed refuses a shared mapping (ENODEV)",
+    },
     "two volumes": {"filesystem": "tmpfs at {}/memory: tmpfs keeps files in RAM", "transport": "tmpfs at {}/memory"},
 }
 
@@ -149,6 +154,8 @@ def _row(line, columns):
     name, *cells = line.rsplit(maxsplit=len(columns) - 1)  # a name may hold blanks
     *nouns, _ = columns[1:]
     words = {f"storage.{noun}": word for noun, word in zip(nouns, cells[:-1], strict=True)}
+    words["storage.mappable"] = "pass" if cells[-1] == "maps" else "FAIL"
+    words |= {f"storage.{noun}": words["storage.temperature"] for noun in ("link", "health")}
     exceptions = _LAST_SHARD_MISSING if name == "ext4, ro, a hole" else {}
     return Row(
         name=name,
