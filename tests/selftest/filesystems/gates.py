@@ -50,10 +50,11 @@ def judge(path, manifest):
     """Give each gate's verdict on the model that a path names."""
     model = Subject(path, manifest=manifest, hash_cache=HashCache(None))
     machine = find_machine(Sysroot(), model)
-    disk = Disk(machine, model, threads=2, budget=_BRIEF, disturb=True)
+    disk = Disk(machine, model, threads=2, budget=_BRIEF, disturb=True, scratch=lambda: manifest.parent)
     offered = {
         "machine": machine,
         "model": model,
+        "plan": TIER.plan,
         "bench": SimpleNamespace(disk=disk),
         "settled": lambda look, _judge: look(machine),  # patience with others is tested elsewhere
     }
