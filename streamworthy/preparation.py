@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.facts.tier import ApplicabilityFacts
 from streamworthy.gguf.subject import Subject
+from streamworthy.probes.home import probe_cache_folder
 from streamworthy.probes.machine import Machine
 from streamworthy.units import BYTES, format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from streamworthy.bench.bench import Bench
     from streamworthy.engine.pool import Pool
@@ -30,11 +31,16 @@ BUDGET_SECONDS = {"quick": 15 * 60.0, "standard": 2 * 3600.0, "full": 8 * 3600.0
 
 
 def scratch_folder(scratch: Path | None) -> Path:
-    """Give the one folder that is written to: the one asked for, else the user's cache."""
+    """Give the one folder that is written to: the one asked for, else the user's cache. UsageError without a home."""
     if scratch is not None:
         return scratch
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "streamworthy"
+    cache = probe_cache_folder()
+    if cache is None:
+        raise UsageError(
+            "scratch folder: found no home folder for it (HOME is unset, and passwd has no such user)",
+            fix="--scratch FOLDER, one that you can write to",
+        )
+    return cache / "streamworthy"
 
 
 def make_scratch(scratch: Path | None) -> Path:

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from streamworthy.facts.integrity import FileHash
+from streamworthy.probes.home import probe_cache_folder
 
 
 def identify(path: Path, algorithm: str) -> dict[str, str | int]:
@@ -65,11 +66,8 @@ class HashCache:
 
 def default_cache() -> HashCache:
     """Give the user's store: ``$XDG_CACHE_HOME/streamworthy/hashes``, by default below ``~/.cache``."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return HashCache((Path(base) if base else Path.home() / ".cache") / "streamworthy" / "hashes")
-    except RuntimeError:  # neither HOME nor an entry in passwd, as for a container's arbitrary user
-        return HashCache(None)
+    folder = probe_cache_folder()
+    return HashCache(None if folder is None else folder / "streamworthy" / "hashes")
 
 
 def _name(identity: dict[str, str | int]) -> str:

@@ -13,8 +13,9 @@ from streamworthy.errors import ProbeError, UsageError
 from streamworthy.facts.integrity import ExpectedHash, ExpectedTensors, Manifest
 from streamworthy.gguf.gguf_hash import ALGORITHMS, split_manifest
 from streamworthy.gguf.hugging_face import expect_from_cache, expect_from_metadata
+from streamworthy.gguf.lfs_pointers import expect_from_pointers
 from streamworthy.gguf.sha256sum import SumLine, parse_sha256sum, read_text
-from streamworthy.gguf.strangers import parse_pointer, read_pointer
+from streamworthy.gguf.strangers import parse_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,37 +73,19 @@ def _unlisted(shards: tuple[Path, ...], found: Iterable[Path], tensors: Iterable
 
 def _read_explicit(shards: tuple[Path, ...], explicit: Path) -> Manifest:
     if explicit.is_dir():
-        return _from_pointers(shards, explicit)
+        expected = expect_from_pointers(shards, explicit)
+        return Manifest(
+            sources=(f"Git LFS pointers in {explicit}",),
+            expected=expected,
+            tensors=(),
+            unlisted=_unlisted(shards, [entry.path for entry in expected], ()),
+            missing=(),
+            unknown=(),
+        )
     try:
         return _match(shards, _read(explicit))
     except ProbeError as error:
         raise UsageError(error.message, fix=error.fix) from error
-
-
-def _from_pointers(shards: tuple[Path, ...], folder: Path) -> Manifest:
-    """Read a folder of Git LFS pointers, as a clone without the content has them under the files' names."""
-    expected = {}
-    for shard in shards:
-        path = folder / shard.name
-        pointer = read_pointer(path) if path.is_file() else None
-        if pointer is not None:
-            source = f"the Git LFS pointer {path}"
-            expected[shard] = ExpectedHash(
-                path=shard, algorithm="sha256", digest=pointer.sha256, source=source, download=()
-            )
-    if not expected:
-        raise UsageError(
-            f"{folder}: found no Git LFS pointer under a shard's name, expected a manifest or a folder of pointers",
-            fix="GIT_LFS_SKIP_SMUDGE=1 git clone https://huggingface.co/OWNER/REPOSITORY    # the pointers alone",
-        )
-    return Manifest(
-        sources=(f"Git LFS pointers in {folder}",),
-        expected=tuple(expected.values()),
-        tensors=(),
-        unlisted=_unlisted(shards, expected, ()),
-        missing=(),
-        unknown=(),
-    )
 
 
 def _read(path: Path) -> _File:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamworthy.errors import ProbeError
 from streamworthy.facts.shards import SetTotal
-from streamworthy.gguf.strangers import read_pointer
+from streamworthy.gguf.lfs_pointers import read_pointer
 
 if TYPE_CHECKING:
     from streamworthy.facts.gguf import ShardHeader

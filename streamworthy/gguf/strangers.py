@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,13 +31,6 @@ def parse_pointer(head: bytes) -> LfsPointer | None:
     """Read a Git LFS pointer from a file's first bytes; None when it is none."""
     match = _POINTER.match(head)
     return None if match is None else LfsPointer(sha256=match[1].decode(), size_bytes=int(match[2]))
-
-
-def read_pointer(path: Path) -> LfsPointer | None:
-    """Read a file that may be a pointer; None when it is none. OSError when it cannot be read."""
-    with path.open("rb") as file:
-        head = file.read(POINTER_BYTES + 1)
-    return parse_pointer(head) if len(head) <= POINTER_BYTES else None
 
 
 def recognise(head: bytes, name: str) -> tuple[str, tuple[str, ...]]:

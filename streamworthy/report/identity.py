@@ -9,6 +9,8 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamworthy.probes.home import probe_home, probe_state_folder
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -36,8 +38,12 @@ def read_salt(folder: Path | None = None, machine_id: Path = MACHINE_ID) -> byte
             return b"streamworthy " + known
     except OSError:
         pass  # macOS, small containers
-    base = os.environ.get("XDG_STATE_HOME")
-    file = (folder or (Path(base) if base else Path.home() / ".local" / "state") / "streamworthy") / "salt"
+    state = probe_state_folder()
+    folder = folder or (None if state is None else state / "streamworthy")
+    return secrets.token_hex(16).encode() if folder is None else _own_salt(folder / "salt")
+
+
+def _own_salt(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError:
@@ -55,11 +61,11 @@ def read_salt(folder: Path | None = None, machine_id: Path = MACHINE_ID) -> byte
 
 def hidden_names(host: str, salt: bytes) -> dict[str, str]:
     """Map what would tell who and where to what is written instead: host name, user name, home folder."""
-    home = str(Path.home())
+    home = probe_home()
     names = {host: salted_id(host, salt)}
-    if home not in ("/", "/root"):
-        names[home] = "~"
-        names[Path(home).name] = "user"
+    if home is not None and str(home) not in ("/", "/root"):
+        names[str(home)] = "~"
+        names[home.name] = "user"
     return names
 
 

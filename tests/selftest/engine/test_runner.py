@@ -147,7 +147,7 @@ def test_a_missing_engine_gives_the_install_line(tmp_path):
     ("damage", "words"),
     [
         (lambda data: data[:-4096], "a shard is truncated: .*data is not within the file bounds"),
-        (lambda data: b"<!doctype html>" + data[15:], "a shard is not a GGUF file: .*'<!do'"),
+        (lambda data: b"<!doctype html>" + data[15:], "a shard is a web page, not its download: .*'<!do'"),
         (lambda data: data[:4] + b"\x01" + data[5:], "this GGUF version is not supported"),
     ],
 )

@@ -50,7 +50,7 @@ def judge(path, manifest):
     """Give each gate's verdict on the model that a path names."""
     model = Subject(path, manifest=manifest, hash_cache=HashCache(None))
     machine = find_machine(Sysroot(), model)
-    disk = Disk(machine, model, threads=2, budget=_BRIEF, disturb=True, scratch=lambda: path.parent)
+    disk = Disk(machine, model, threads=2, budget=_BRIEF, disturb=True, scratch=lambda: manifest.parent)
     offered = {
         "machine": machine,
         "model": model,

@@ -1,9 +1,9 @@
 """What is true of each way to keep a model, written by hand from what is mounted, and what the gates have to say.
 
 ``pass``, ``FAIL``, ``advice``, ``error`` and ``n/a`` are the gate's words. ``below``: as the disk of the scratch folder
-is judged, which is another one on each machine. ``unread``: an error where only random reads could settle what the disk
-is, since none reaches it; else as below. ``any``: it says what others do to the disk at this moment. ``map`` is what a
-shared map of a page gives, which decides the gate on mapping. Link and health are told, or not, where a temperature is.
+is judged, which is another one on each machine; the gates of link and health go with that of temperature. ``unread``: an
+error where only random reads could settle what the disk is, since none reaches it; else as below. ``any``: it says what
+others do to the disk at this moment. ``map`` is what a shared map of a page gives, and the gate of mapping says the same.
 
 A streaming tier judges, which accepts ext4 and xfs, and btrfs with advice.
 """
@@ -59,9 +59,9 @@ _EVERYWHERE = {
     "shards.headers": "pass",
     "shards.sizes": "n/a",
     "integrity.extents": "pass",
-    "integrity.hashes": "pass",
     "integrity.tensors": "pass",
     "integrity.metadata_leaks": "pass",
+    "integrity.hashes": "pass",
 }
 _LAST_SHARD_MISSING = {"shards.complete": "FAIL", "integrity.hashes": "FAIL"}
 
@@ -123,7 +123,7 @@ CAUSES = {
     "bindfs": {"filesystem": _FUSE, "network": f"at {{}}/relayed: {_FUSE}", "transport": "no drive of this machine"},
     "bindfs, direct_io": {
         "filesystem": "with direct_io a shared mapping fails with 'No such device'",
-        "mappable": "at {}/relayed refuses a shared mapping (ENODEV)",
+        "mappable": "relayed refuses a shared mapping (ENODEV)",
     },
     "two volumes": {"filesystem": "tmpfs at {}/memory: tmpfs keeps files in RAM", "transport": "tmpfs at {}/memory"},
 }
@@ -155,7 +155,7 @@ def _row(line, columns):
     *nouns, _ = columns[1:]
     words = {f"storage.{noun}": word for noun, word in zip(nouns, cells[:-1], strict=True)}
     words["storage.mappable"] = "pass" if cells[-1] == "maps" else "FAIL"
-    words |= {f"storage.{noun}": words["storage.temperature"] for noun in ("link", "health")}
+    words |= dict.fromkeys(("storage.link", "storage.health"), words["storage.temperature"])
     exceptions = _LAST_SHARD_MISSING if name == "ext4, ro, a hole" else {}
     return Row(
         name=name,

@@ -159,32 +159,3 @@ def test_list_and_metadata_contradict(tmp_path):
 def test_nothing_to_be_found(shards):
     """Without any manifest there is none."""
     assert find_manifest(shards, None) is None
-
-
-def pointer(digest):
-    """Text of a Git LFS pointer."""
-    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize 1000\n"
-
-
-def test_a_folder_of_git_lfs_pointers(tmp_path, shards):
-    """As a clone without the content has them: each names the hash of the file in whose place it lies."""
-    folder = tmp_path / "clone"
-    folder.mkdir()
-    (folder / NAMES[0]).write_text(pointer(A))
-    found = find_manifest(shards, folder)
-    assert found.expected == (expected(shards[0], A, f"the Git LFS pointer {folder / NAMES[0]}"),)
-    assert (found.sources, found.unlisted) == ((f"Git LFS pointers in {folder}",), (NAMES[1],))
-
-
-def test_one_git_lfs_pointer(tmp_path, shards):
-    """It is the manifest of the shard whose name it has."""
-    (tmp_path / NAMES[1]).write_text(pointer(B))
-    found = find_manifest(shards, tmp_path / NAMES[1])
-    assert found.expected == (expected(shards[1], B, f"{NAMES[1]}, line 2"),)
-
-
-def test_a_folder_without_pointers(tmp_path, shards):
-    """Whole shards in it are no manifest."""
-    (tmp_path / NAMES[0]).write_bytes(b"GGUF" * 1000)
-    with pytest.raises(UsageError, match="no Git LFS pointer under a shard's name"):
-        find_manifest(shards, tmp_path)

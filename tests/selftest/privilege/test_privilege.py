@@ -45,6 +45,15 @@ def test_a_hash_without_a_place_to_keep_it_is_still_told(stage):
         assert (found.status, "hash results are not kept" in str(found.properties)) == ("pass", True)
 
 
+def test_without_a_home_a_run_is_anonymous_and_asks_for_a_folder(stage):
+    """Names are hidden all the same, and the sample is not written to a place that nobody named."""
+    nameless = world("a user without name and home")
+    hidden = verdicts(stage, nameless, "tests/gates/host/test_kernel.py", "--anonymous")
+    assert (hidden.cases["kernel.version"].status, "Traceback" in hidden.screen) == ("pass", False)
+    asked = enter(stage, nameless, command("tests/gates/host/test_kernel.py"))
+    assert (asked.returncode, "--scratch FOLDER" in asked.stdout, "Traceback" in asked.stdout) == (10, True, False)
+
+
 @pytest.mark.parametrize("name", ["an ordinary user", "root of a user namespace"])
 def test_strangers_ask_for_a_sample_of_the_page_cache(stage, name):
     """Of root's shards cachestat tells them nothing, and mincore a lie: that all is resident."""

@@ -62,6 +62,7 @@ def _remove(folder):
         if not folder.exists():
             return
         time.sleep(0.1)
+    folder.rmdir()  # says why not
 
 
 def entering(*folders):
