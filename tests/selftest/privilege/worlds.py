@@ -31,6 +31,8 @@ _WITHOUT_SYS = {
     "memory.available": ("error", "limits of control group"),
     "memory.limit": ("error", "limits of control group"),
     "storage.transport": ("advice", "how the disks are attached is not known"),
+    "storage.link": ("advice", "the drives are not known, nor their links"),
+    "storage.health": ("advice", "the drives are not known, nor their health"),
     "storage.quiet": ("error", "the disks below the model are not known"),
     "storage.temperature": ("advice", "the disks below the model are not known"),
 }
