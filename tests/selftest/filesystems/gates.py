@@ -27,7 +27,7 @@ from tests.gates.performance import test_storage as measured_gates
 ROOT = Path(__file__).parents[3]
 TIER = load_tier("laptop-32g", ROOT / "thresholds")
 MODULES = (host_gates, measured_gates, shard_gates, content_gates)
-_BRIEF = DiskBudget(seconds=0.6, rounds_count=2, sustained=False)
+_BRIEF = DiskBudget(seconds=0.2, rounds_count=1, sustained=False)
 
 
 def limit_of(gate):

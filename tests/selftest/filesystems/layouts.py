@@ -28,8 +28,10 @@ class Site:
         """Copy the shards into a folder and let them reach the disk; gives the first one."""
         folder.mkdir(parents=True, exist_ok=True)
         for shard, name in zip(self.shards, names or [shard.name for shard in self.shards], strict=True):
-            shutil.copyfile(shard, folder / name)
-        os.sync()
+            with shard.open("rb") as source, (folder / name).open("wb") as target:
+                shutil.copyfileobj(source, target)
+                target.flush()
+                os.fsync(target.fileno())  # sync(2) would wait for all that others write
         return folder / self.shards[0].name
 
     def disk(self, kind="ext4", *options, direct=True, name="disk", size_bytes=mounts.IMAGE_BYTES):
@@ -190,7 +192,7 @@ def nearly_full(site):
     left = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
     with (disk / "filler").open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, left - 2**20)
-    os.sync()
+        os.fsync(file.fileno())
     return shard
 
 
