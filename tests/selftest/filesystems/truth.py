@@ -3,7 +3,8 @@
 ``pass``, ``FAIL``, ``advice``, ``error`` and ``n/a`` are the gate's words. ``below``: as the disk of the scratch folder
 is judged, which is another one on each machine; the gates of link and health go with that of temperature. ``unread``:
 an error where only random reads could settle what the disk is, since none reaches it; else as below. ``any``: it says
-what others do to the disk at this moment. ``map``: what a shared map of a page gives, and the gate of mapping tells.
+what others do to the disk at this moment. ``map`` is what a shared map of a page gives, and the gate of mapping says
+the same.
 
 A streaming tier judges, which accepts ext4 and xfs, and btrfs with advice.
 """
