@@ -30,7 +30,11 @@ def pytest_addoption(parser: Any) -> None:  # noqa: ANN401 - pytest's Parser
     add = group.addoption
     add("--model", metavar="PATH", help="any shard of the model, or its folder (default: the embedded sample model)")
     add("--tier", metavar="NAME|FILE", help="what is required (default: the one tier that applies to this machine)")
-    add("--sha256", metavar="FILE", help="manifest of the shards in sha256sum format")
+    add(
+        "--sha256",
+        metavar="FILE",
+        help="manifest of the shards: of sha256sum or gguf-hash, or a folder of Git LFS pointers",
+    )
     add("--rehash", action="store_true", help="hash the shards again even where a stored result stands")
     add("--depth", choices=DEPTHS, default="standard", help="time budget of the performance gates (default: standard)")
     add("--waivers", metavar="FILE", help="TOML file of waivers: gate, machine or tier, reason, owner, expires")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -199,20 +198,20 @@ class Qualification:
     @property
     def hidden(self) -> dict[str, str]:
         """What is written instead of names, when the run is anonymous, and of what the model's keys give away."""
-        names = hidden_names(self.host, read_salt()) if self.request.anonymous else {}
-        return self._leaking | names
-
-    @cached_property
-    def _leaking(self) -> dict[str, str]:
         try:
-            return self.subject.leaking_texts if self.subject else {}
+            leaking = self.subject.leaking_texts if self.subject else {}
         except StreamworthyError:  # told by the gates of the model
-            return {}
+            leaking = {}
+        return leaking | self._names
+
+    @property
+    def _names(self) -> dict[str, str]:
+        return hidden_names(self.host, read_salt()) if self.request.anonymous else {}
 
     @property
     def shown_host(self) -> str:
         """The host's name, or its salted id when the run is anonymous."""
-        return self.hidden.get(self.host, self.host)
+        return self._names.get(self.host, self.host)
 
     def end(self, *, interrupted: bool) -> None:
         """End the engine and say the closing word; an interrupted run decides nothing."""
@@ -237,8 +236,9 @@ class Qualification:
         if folder is None:
             return
         properties = suite_properties(self)
-        write_facts(folder / "facts.json", self._facts(properties), self.hidden)
-        finish_junit(folder / "junit.xml", properties, self.hidden)
+        hidden = self.hidden
+        write_facts(folder / "facts.json", self._facts(properties), hidden)
+        finish_junit(folder / "junit.xml", properties, hidden)
 
     def _facts(self, properties: dict[str, str]) -> dict[str, object]:
         sources: dict[str, object] = {"machine": self.machine, "model": self.subject, "performance": self.pool}

@@ -34,10 +34,10 @@ from streamworthy.probes.link import probe_link
 from streamworthy.probes.temperature import disks_celsius
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from streamworthy.bench.direct_reads import Piece
+    from streamworthy.bench.direct_reads import Done, Piece
     from streamworthy.facts.disk import ReadRate
     from streamworthy.facts.episode import Disturbers
     from streamworthy.gguf.subject import Subject
@@ -132,11 +132,14 @@ class Disk:
         state = self._known
         if state.refused or state.method != DIRECT:
             return LatencyReads(
-                latencies_seconds=(), median_seconds=0.0, p99_seconds=0.0, iops_one=0.0, iops_many=None, state=state
-            )
+                latencies_seconds=(), median_seconds=0.0, p99_seconds=0.0, iops_one=0.0, iops_many=None,
+                own_bytes=None, device_bytes=None, state=state,
+            )  # fmt: skip
         pieces = random_pieces(self._files.paths, _MOST_RANDOM_READS, self._chooser)
         with open_direct(self._files.paths) as opened:
-            done = read_pieces(opened, pieces, depth=1, budget_seconds=self._seconds("latency"), timed=True)
+            done, device, own = self._meter.counted(
+                lambda: read_pieces(opened, pieces, depth=1, budget_seconds=self._seconds("latency"), timed=True)
+            )
         ordered = sorted(done.latencies_seconds)
         return LatencyReads(
             latencies_seconds=done.latencies_seconds,
@@ -144,6 +147,8 @@ class Disk:
             p99_seconds=ordered[min(len(ordered) - 1, int(len(ordered) * 0.99))],
             iops_one=done.pieces_count / done.seconds,
             iops_many=measure_many(self._files.paths, self._seconds("many")),
+            own_bytes=own,
+            device_bytes=device,
             state=state,
         )
 
@@ -184,26 +189,30 @@ class Disk:
         if skipped or state.refused or state.method != DIRECT:
             return SustainedReads(
                 skipped=skipped, rates_bytes_per_second=(), celsius_before=None, celsius_after=None, wrapped=False,
-                state=state,
+                own_bytes=None, device_bytes=None, state=state,
             )  # fmt: skip
-        pieces = self._load_pieces()
-        wanted = int(_FASTEST_BYTES_PER_SECOND / pieces[0].size_bytes) + DEPTH
-        endless, rates, read = itertools.cycle(pieces), [], 0
-        before = self._temperature
-        with open_direct(self._files.paths) as opened:
-            for _ in range(_SUSTAINED_SECONDS):
-                done = read_pieces(opened, list(itertools.islice(endless, wanted)), depth=DEPTH, budget_seconds=1.0)
-                rates.append(done.rate_bytes_per_second)
-                read += done.pieces_count
+        pieces, before = self._load_pieces(), self._temperature
+        done, device, own = self._meter.counted(lambda: self._read_a_minute(pieces))
+        rates = tuple(each.rate_bytes_per_second for each in done)
         doubts = link_doubt(median(rates), state.link_bytes_per_second)
         return SustainedReads(
             skipped="",
-            rates_bytes_per_second=tuple(rates),
+            rates_bytes_per_second=rates,
             celsius_before=before,
             celsius_after=self._temperature,
-            wrapped=read > len(pieces),
+            wrapped=sum(each.pieces_count for each in done) > len(pieces),
+            own_bytes=own,
+            device_bytes=device,
             state=replace(state, doubts=tuple(dict.fromkeys((*state.doubts, *doubts)))),
         )
+
+    def _read_a_minute(self, pieces: Sequence[Piece]) -> list[Done]:
+        wanted, endless = int(_FASTEST_BYTES_PER_SECOND / pieces[0].size_bytes) + DEPTH, itertools.cycle(pieces)
+        with open_direct(self._files.paths) as opened:
+            return [
+                read_pieces(opened, list(itertools.islice(endless, wanted)), depth=DEPTH, budget_seconds=1.0)
+                for _ in range(_SUSTAINED_SECONDS)
+            ]
 
     def _load_pieces(self) -> list[Piece]:
         places = self._files.places

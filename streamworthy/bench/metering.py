@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from streamworthy.bench.disturbers import device_read_bytes, process_read_bytes
 from streamworthy.errors import ProbeError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     _Counts = tuple[int | None, int | None]  # of the devices, of this process
 
+Read = TypeVar("Read")
 _SETTLED_SECONDS = 0.03
 _LONGEST_SECONDS = 1.0
 _ATTEMPTS = 3
@@ -84,7 +85,12 @@ class Meter:
             resident_share=max(shares, default=None),
         )
 
-    def _count(self, run: Callable[[], Done], *, settle: bool = False) -> tuple[Done, tuple[_Counts, _Counts]]:
+    def counted(self, run: Callable[[], Read]) -> tuple[Read, int | None, int | None]:
+        """Do something; give what it gave, the bytes that devices read meanwhile, and those for this process."""
+        found, (before, after) = self._count(run)
+        return found, _total([(before[0], after[0])]), _total([(before[1], after[1])])
+
+    def _count(self, run: Callable[[], Read], *, settle: bool = False) -> tuple[Read, tuple[_Counts, _Counts]]:
         before = self.read()
         done = run()
         if settle:

@@ -1,6 +1,6 @@
 """Readings of machine and engine while something is timed: five times a second, and whole ones at its ends.
 
-A tick costs some 50 us, which is 0.03 % of one core. A drive is asked for its temperature once a second: SATA drives
+A tick costs some 100 us, which is 0.05 % of one core. A drive is asked for its temperature once a second: SATA drives
 hold their queue for it (drivers/hwmon/drivetemp.c), NVMe drivers answer from what they kept (hwmon.c).
 """
 

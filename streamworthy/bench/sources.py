@@ -1,4 +1,4 @@
-"""The kernel's files behind a reading, kept open: a reading costs some 50 us, opening them anew 250."""
+"""The kernel's files behind a reading, kept open: a reading costs some 100 us, opening them anew 250."""
 
 from __future__ import annotations
 

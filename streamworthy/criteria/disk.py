@@ -34,6 +34,7 @@ _NVME_FIX = (
     "sudo nvme list -v; sudo lspci -vv | grep -E 'Non-Volatile|LnkSta'  # the link's speed and width",
     "sudo smartctl -a /dev/{device} | grep -iE 'temperature|wear|spare|error'",
 )
+_ALONE_FIX = ("sudo iotop -o -b -n 3  # who reads", "end what reads this disk, and run again")
 _VIRTUAL = ("vd", "xvd")
 _VIRTUAL_FIX = ("give this virtual machine a faster volume, or pass a local NVMe drive through to it",)
 
@@ -65,7 +66,7 @@ def random_read(facts: LatencyReads, limit: Limit) -> Verdict:
             *_surroundings(state),
         ),
     )
-    return _doubted(found, state, limit)
+    return _undisturbed(_doubted(found, state, limit), facts, state, limit)
 
 
 @bounds(at_least=required(BYTES_PER_SECOND))
@@ -143,7 +144,7 @@ def sustained(facts: SustainedReads, limit: Limit) -> Verdict:
             *_surroundings(facts.state),
         ),
     )
-    return _doubted(found, facts.state, limit)
+    return _undisturbed(_doubted(found, facts.state, limit), facts, facts.state, limit)
 
 
 def _rate(rate: ReadRate | None, alone: ReadRate | None, state: DiskState, limit: Limit, *, what: str) -> Verdict:
@@ -166,7 +167,22 @@ def _rate(rate: ReadRate | None, alone: ReadRate | None, state: DiskState, limit
             *_surroundings(state),
         ),
     )
-    return _doubted(found, state, limit)
+    found = _doubted(found, state, limit)
+    own = rate.own_bytes or rate.useful_bytes
+    with_theirs = value * (rate.device_bytes or own) / own  # less than asked even so: the disk is too slow for both
+    return found if with_theirs < limit.values["at_least"] else _undisturbed(found, rate, state, limit)
+
+
+def _undisturbed(
+    found: Verdict, read: ReadRate | LatencyReads | SustainedReads, state: DiskState, limit: Limit
+) -> Verdict:
+    """Take a miss back beside which somebody else read: it may be better than that, as a pass is at least."""
+    foreign = _foreign(read)
+    if found.word is not Word.FAIL or not foreign:
+        return found
+    word = Word.ADVICE if limit.level == "advise" else Word.INCONCLUSIVE
+    names = f" ({', '.join(state.disturbers)})" if state.disturbers else ""
+    return replace(found, word=word, cause=foreign + names, fix=_ALONE_FIX)
 
 
 def _doubted(found: Verdict, state: DiskState, limit: Limit, *, doubts: tuple[str, ...] | None = None) -> Verdict:
@@ -196,7 +212,7 @@ def _open(limit: Limit, cause: str, *, measured: str = "nothing measured", fix: 
     return verdict(word, measured=measured, cause=cause, fix=fix)
 
 
-def _foreign(rate: ReadRate) -> str:
+def _foreign(rate: ReadRate | LatencyReads | SustainedReads) -> str:
     device, own = rate.device_bytes, rate.own_bytes
     if device is None or own is None or not others_read(device, own):
         return ""

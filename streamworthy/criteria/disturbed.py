@@ -86,13 +86,13 @@ _CPU, _READER, _CACHE = "cpu", "reader", "cache"
 
 
 def _disturbance(series: Series, sample: Sample) -> str:
-    counters = sample.counters
+    counters, resident = sample.counters, series.state == "warm, resident"
+    nothing = NEAR_NOTHING_SHARE * series.workload.bytes_per_token * max(1, sample.tokens)
+    if resident and sample.device_bytes > nothing:
+        return _CACHE
     if counters.cpu and counters.cpu.disturbed:
         return _CPU
-    if series.state == "warm, resident":
-        spoiled = sample.device_bytes > NEAR_NOTHING_SHARE * series.workload.bytes_per_token * max(1, sample.tokens)
-        return _CACHE if spoiled else ""
-    return _READER if counters.others_read else ""
+    return _READER if counters.others_read and not resident else ""
 
 
 def _tell_load(samples: tuple[Sample, ...]) -> str:

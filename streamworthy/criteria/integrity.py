@@ -97,8 +97,9 @@ def _fault(shard: ExtentFacts) -> str:
     if shard.outside_count:
         return (
             f"{shard.name} has {format_bytes(shard.have_bytes)} of {format_bytes(shard.need_bytes)}"
-            f" ({format_share(shard.have_bytes / shard.need_bytes)}, {shard.need_bytes - shard.have_bytes} bytes are"
-            f" missing; first tensor outside: {shard.first_outside}){_CUTTERS.get(shard.have_bytes, '')}"
+            f" ({format_share(shard.have_bytes / shard.need_bytes)},"
+            f" {format_counted(shard.need_bytes - shard.have_bytes, 'byte')} missing;"
+            f" first tensor outside: {shard.first_outside}){_CUTTERS.get(shard.have_bytes, '')}"
         )
     if shard.hole_bytes >= _HOLE_SHARE * shard.need_bytes and shard.hole_bytes:
         return (

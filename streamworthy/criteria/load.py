@@ -5,10 +5,12 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.bottleneck import Bottleneck
 from streamworthy.criteria.episodes import Question, Told, judge_episodes
 from streamworthy.criteria.first_token import seconds
 from streamworthy.criteria.series import failed
 from streamworthy.criteria.spec import Limit, bounds, optional, required
+from streamworthy.facts.cause import Cause
 from streamworthy.units import (
     BYTES_PER_SECOND,
     RATIO,
@@ -98,6 +100,8 @@ def _judge_mapping(mapping: Mapping, engine: EngineState, limit: Limit) -> Verdi
     copied = not (mapped and lean)
     page_by_page = bool(engine.random_bytes) and _streams(mapping)
     marked = ", marked for random access" if page_by_page else ""
+    cause = _copy_cause(engine, mapped=mapped, lean=lean) if copied else _page_cause(mapping) if page_by_page else ""
+    behind = Bottleneck(word=Cause.ENGINE_CONFIGURATION, reason=cause, fix=(), confirmed=True)  # the maps show it
     return verdict(
         Word.FAIL if copied or page_by_page else Word.PASS,
         measured=f"{format_share(share)} mapped{marked}, anonymous {format_ratio(ratio)} of what the engine needs",
@@ -108,9 +112,9 @@ def _judge_mapping(mapping: Mapping, engine: EngineState, limit: Limit) -> Verdi
         value=share,
         unit=SHARE.unit,
         samples=(share,),
-        cause=_copy_cause(engine, mapped=mapped, lean=lean) if copied else _page_cause(mapping) if page_by_page else "",
+        cause=cause,
         fix=_copy_fix(engine) if copied else _NO_NUMA if page_by_page else (),
-        evidence=_mapping_evidence(mapping, engine),
+        evidence=(*_mapping_evidence(mapping, engine), *((f"bottleneck={behind.told}",) if cause else ())),
     )
 
 
@@ -126,6 +130,7 @@ def _mapping_evidence(mapping: Mapping, engine: EngineState) -> tuple[str, ...]:
         f"repack={format_bytes(engine.repack_bytes)}",
         f"locked={format_bytes(engine.locked_bytes)}",
         f"flash_attention={engine.flash_attention or 'not told'}",
+        *((f"read_ahead_hint={engine.hint_refused}",) if engine.hint_refused else ()),
     )
 
 

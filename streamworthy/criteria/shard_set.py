@@ -7,6 +7,7 @@ shard belongs to another quantisation (llama-model-loader.cpp, July 2026).
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,10 @@ def find_set_faults(facts: ShardListing, found: Sequence[ShardHeader]) -> tuple[
         return tuple(_plain_faults(sound))
     if facts.form != "set" or facts.count == 1:
         return ()
-    faults = [fault for entry, header in sound for fault in _own_faults(facts, entry, header)]
+    told = _told_count(sound)
+    faults = [fault for entry, header in sound for fault in _own_faults(told or facts.count, entry, header)]
+    if told and told != facts.count:
+        faults.append(_renamed(facts, told))
     faults += _duplicates(sound)
     faults += _foreign(sound)
     if len(sound) == facts.count:
@@ -64,8 +68,25 @@ def _plain_faults(sound: Sequence[tuple[ShardHeader, HeaderFacts]]) -> Iterable[
             yield f"{entry.name}: {cause}", fix
 
 
-def _own_faults(facts: ShardListing, entry: ShardHeader, header: HeaderFacts) -> Iterable[Fault]:
-    expected = {"split.no": entry.number - 1, "split.count": facts.count}
+def _told_count(sound: Sequence[tuple[ShardHeader, HeaderFacts]]) -> int | None:
+    """Give the count that the headers of a whole set agree on, whatever the names say."""
+    told = {header.keys.get("split.count") for _, header in sound}
+    numbers = [entry.number for entry, _ in sound]
+    count = next(iter(told)) if len(told) == 1 else None
+    return count if isinstance(count, int) and numbers == list(range(1, count + 1)) else None
+
+
+def _renamed(facts: ShardListing, count: int) -> Fault:
+    moves = tuple(
+        f"mv -n {shlex.quote(shard.path)}"
+        f" {shlex.quote(f'{facts.folder}/{facts.prefix}-{shard.number:05d}-of-{count:05d}.gguf')}"
+        for shard in facts.shards
+    )
+    return f"the names say that there are {facts.count} shards, all headers say {count}: renamed?", moves
+
+
+def _own_faults(count: int, entry: ShardHeader, header: HeaderFacts) -> Iterable[Fault]:
+    expected = {"split.no": entry.number - 1, "split.count": count}
     for key, kind in _TYPES.items():
         value, found_kind = header.keys.get(key), header.key_types.get(key)
         if found_kind is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 _NAMED = 8  # of sixty shards not all are spelled out in one sentence
 _OTHER_FILES = 32  # that an engine has open besides shards: libraries, its log, a server's connections
+# huggingface_hub documentation, "Understand caching"
+_SNAPSHOT = re.compile(
+    r"(?P<cache>.*)/models--(?P<owner>[^/]+?)--(?P<name>[^/]+)/snapshots/(?P<revision>[^/]+)(?P<below>(?:/[^/]+)*)"
+)
 _PATTERN = "<prefix>-00001-of-0000N.gguf"
 
 
@@ -149,8 +154,17 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 def _fetch(facts: ShardListing, others: tuple[str, ...]) -> Iterable[str]:
     absent = [f"{facts.prefix}-{number:05d}-of-{facts.count:05d}.gguf" for number in facts.missing]
+    snapshot = _SNAPSHOT.fullmatch(facts.folder)
     for name in (*absent, *others)[:_NAMED]:
-        yield f"hf download OWNER/REPOSITORY {shlex.quote(name)} --local-dir {shlex.quote(facts.folder)}"
+        if snapshot is None:
+            yield f"hf download OWNER/REPOSITORY {shlex.quote(name)} --local-dir {shlex.quote(facts.folder)}"
+        else:  # --local-dir would leave the cache's link as it is
+            repository, file = (
+                f"{snapshot['owner']}/{snapshot['name']}",
+                f"{snapshot['below']}/{name}".removeprefix("/"),
+            )
+            cache = f"--cache-dir {shlex.quote(snapshot['cache'])}"
+            yield f"hf download {repository} {shlex.quote(file)} --revision {snapshot['revision']} {cache}"
 
 
 @bounds()

@@ -40,19 +40,27 @@ class Child:
     def __init__(self) -> None:
         """Begin with nothing loaded."""
         self._root = Sysroot()
-        self._llama: Llama | None = None
+        self._imported: Llama | None = None
+        self._llama: Llama | None = None  # with its model
         self._shards: list[Path] = []
         self._locked: list[mmap] = []
         self._base_bytes = 0
 
-    def load(self, *, shards: list[str], plan: dict[str, Any], threads: int) -> dict[str, Any]:
-        """Import the engine, load the model from its first shard and make a context."""
-        self._shards = [Path(shard) for shard in shards]
+    def prepare(self) -> dict[str, Any]:
+        """Import the engine, which takes longer than loading a small model."""
         try:
-            llama = Llama(sys.stderr)
+            self._imported = Llama(sys.stderr)
         except (ImportError, OSError) as error:  # OSError: its shared library cannot be loaded
             return {"import": f"{type(error).__name__}: {error}"}
         self._base_bytes = self._status()["RssAnon"]
+        return {}
+
+    def load(self, *, shards: list[str], plan: dict[str, Any], threads: int) -> dict[str, Any]:
+        """Load the model from its first shard and make a context."""
+        llama = self._imported
+        if llama is None:
+            raise StreamworthyError("engine: it is not imported, expected the command prepare first")
+        self._shards = [Path(shard) for shard in shards]
         before, began = usage(), time.monotonic()
         loaded = llama.load(self._shards[0], EnginePlan(**plan), threads)
         seconds, after = time.monotonic() - began, usage()

@@ -8,7 +8,7 @@ itself and asks for the same experts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from streamworthy.bench.evict import evict
 from streamworthy.bench.residency import residency
@@ -40,8 +40,8 @@ def run_cold(task: EngineTask, number: int, start: Callable[[], Engine], others:
         return Episode(
             state="cold",
             number=number,
-            start_seconds=phases[0].seconds + _load_began(session),
-            first_token_seconds=first["first"] - session.engine.started,
+            start_seconds=phases[0].seconds + _since_spawn(session, session.loaded, "began"),
+            first_token_seconds=_since_spawn(session, first, "first"),
             first_token_counters=to_first_token,
             phases=tuple(phases),
             answer=tuple(answer["ids"]),
@@ -53,8 +53,9 @@ def run_cold(task: EngineTask, number: int, start: Callable[[], Engine], others:
         )
 
 
-def _load_began(session: Session) -> float:
-    return float(session.loaded["began"]) - session.engine.started
+def _since_spawn(session: Session, found: dict[str, Any], moment: str) -> float:
+    """Give the seconds to a moment of an answer, without those in which the engine waited for our own counting."""
+    return float(found[moment]) - session.engine.started - float(found["counted_seconds"])
 
 
 def _evicted_phases(session: Session, number: int) -> list[Phase]:

@@ -26,6 +26,7 @@ def engine_state(seen: Mapping[str, Any], log: LogFacts) -> EngineState:
         repack_bytes=log.repack_bytes,
         load_mode=log.load_mode,
         flash_attention=log.flash_attention,
+        hint_refused=log.hint_refused,
         unmapped=log.unmapped,
     )
 

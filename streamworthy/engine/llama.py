@@ -157,6 +157,7 @@ class Llama:
             device.append(usage()[0] - before[0])
         after = usage()
         return {
+            "began": began,
             "seconds": arrivals[-1],
             "tokens": len(feed),
             "token_seconds": arrivals,

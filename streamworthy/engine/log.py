@@ -28,6 +28,7 @@ _FLASH = re.compile(
 _SLOTS = re.compile(r"n_seq_max\s*= (\d+)")
 _UBATCH = re.compile(r"n_ubatch\s*= (\d+)")
 _LOCK_FAILED = re.compile(r"failed to mlock .*")
+_HINT_REFUSED = re.compile(r"posix_(?:fadvise|madvise)\(.*\) failed.*")
 _UNMAPPED = re.compile(r"direct I/O is enabled, disabling mmap|mmap is not supported on this platform")
 
 _FETCH = "fetch the shard again: sha256sum -c SHA256SUMS tells which"
@@ -77,6 +78,7 @@ class LogFacts:
     load_mode: str
     flash_attention: str
     lock_failure: str
+    hint_refused: str  # the line that says that read-ahead could not be asked for
     unmapped: str  # the line that says why nothing is mapped though mmap was asked for
 
 
@@ -90,7 +92,7 @@ def parse_log(text: str) -> LogFacts:
     """Read sizes and modes out of the log of a load."""
     plain = "\n".join(clean_log(text))
     cells = [int(count) for count in _KV_CELLS.findall(plain)]
-    failure, unmapped = _LOCK_FAILED.search(plain), _UNMAPPED.search(plain)
+    failure, hint, unmapped = (pattern.search(plain) for pattern in (_LOCK_FAILED, _HINT_REFUSED, _UNMAPPED))
     return LogFacts(
         kv_bytes=_sum(_KV, plain),
         compute_bytes=_sum(_COMPUTE, plain),
@@ -102,6 +104,7 @@ def parse_log(text: str) -> LogFacts:
         load_mode=_load_mode(plain),
         flash_attention=_flash(plain),
         lock_failure=failure[0] if failure else "",
+        hint_refused=hint[0] if hint else "",
         unmapped=unmapped[0] if unmapped else "",
     )
 

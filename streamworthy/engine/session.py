@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Self
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from streamworthy.bench.readings import Reading
     from streamworthy.engine.runner import Engine
     from streamworthy.engine.task import EngineTask
     from streamworthy.facts.counters import Counters
@@ -42,6 +44,7 @@ class Session:
     def __init__(self, task: EngineTask, start: Callable[[], Engine]) -> None:
         """Start an engine and load the model; raises EngineError."""
         self.task = task
+        self._counted_seconds = 0.0  # in which the engine waited for its next command, because of us
         self._sampler = Sampler(Sysroot(), task.devices, threads=task.threads)
         try:
             self._began = self._ended = self._sampler.mark()
@@ -78,6 +81,7 @@ class Session:
         if task.plan.lock_bytes > 0:
             with suppress(EngineError):  # no number depends on it: VmLck of the state tells, memory.memlock judges
                 self.engine.ask("lock", limit_seconds=_SHORT_SECONDS, size=task.plan.lock_bytes)
+        self.engine.ask("prepare", limit_seconds=task.limit_seconds(0))
         return self._ask(
             "load",
             limit_seconds=task.limit_seconds(task.file_bytes),
@@ -87,11 +91,20 @@ class Session:
         )
 
     def _ask(self, command: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - as Engine.ask
-        """Ask for something that is timed; ``counters`` of the answer tell what happened meanwhile."""
-        first = self._sampler.mark()
-        found = self.engine.ask(command, **arguments)
-        self._ended = self._sampler.mark(last=True)
+        """Ask for something that is timed; ``counters`` of the answer tell what happened meanwhile.
+
+        ``counted_seconds`` of the answer is how long the engine has waited since its start for such counting.
+        """
+        first = self._mark(last=False)
+        found = self.engine.ask(command, **arguments) | {"counted_seconds": self._counted_seconds}
+        self._ended = self._mark(last=True)
         return found | {"counters": self._sampler.between(first, self._ended)}
+
+    def _mark(self, *, last: bool) -> Reading:
+        began = time.monotonic()
+        reading = self._sampler.mark(last=last)
+        self._counted_seconds += time.monotonic() - began
+        return reading
 
     def since_spawn(self) -> Counters:
         """Tell what happened from just before the engine's start to the end of what was timed last."""

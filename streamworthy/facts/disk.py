@@ -76,6 +76,8 @@ class LatencyReads:
     p99_seconds: float
     iops_one: float  # reads a second, one at a time
     iops_many: float | None  # at 32 in flight, from two processes; None: not measured
+    own_bytes: int | None  # as of ReadRate, of the reads one at a time
+    device_bytes: int | None
     state: DiskState
 
 
@@ -110,6 +112,8 @@ class SustainedReads:
     celsius_before: float | None  # None: no sensor is readable
     celsius_after: float | None
     wrapped: bool  # the shards are smaller than what was read: places were read again
+    own_bytes: int | None  # as of ReadRate
+    device_bytes: int | None
     state: DiskState
 
 

@@ -80,6 +80,7 @@ class EngineState:
     threads: int
     load_mode: str  # from the log: "mmap", "none", "mmap+mlock", ...; "" when it did not say
     flash_attention: str  # "enabled", "disabled", or "" when the log did not say
+    hint_refused: str  # the log's line about read-ahead that could not be asked for; "" when there is none
     unmapped: str  # the log's line that says why nothing is mapped; "" when there is none
 
 

@@ -13,14 +13,15 @@ from streamworthy.errors import ProbeError, UsageError
 from streamworthy.facts.integrity import ExpectedHash, ExpectedTensors, Manifest
 from streamworthy.gguf.gguf_hash import ALGORITHMS, split_manifest
 from streamworthy.gguf.hugging_face import expect_from_cache, expect_from_metadata
-from streamworthy.gguf.sha256sum import parse_sha256sum, read_text
+from streamworthy.gguf.lfs_pointers import expect_from_pointers
+from streamworthy.gguf.sha256sum import SumLine, parse_sha256sum, read_text
+from streamworthy.gguf.strangers import parse_pointer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from streamworthy.gguf.gguf_hash import TensorLine
-    from streamworthy.gguf.sha256sum import SumLine
 
 _SUMS_NAME = re.compile(r"(?:.*\.sha256(?:sum)?|(?:.*[-_.])?sha256sums?(?:\.txt)?)", re.IGNORECASE)
 _TENSORS_NAME = re.compile(r".*\.manifest", re.IGNORECASE)  # as gguf-hash's README names them; others do too
@@ -71,6 +72,16 @@ def _unlisted(shards: tuple[Path, ...], found: Iterable[Path], tensors: Iterable
 
 
 def _read_explicit(shards: tuple[Path, ...], explicit: Path) -> Manifest:
+    if explicit.is_dir():
+        expected = expect_from_pointers(shards, explicit)
+        return Manifest(
+            sources=(f"Git LFS pointers in {explicit}",),
+            expected=expected,
+            tensors=(),
+            unlisted=_unlisted(shards, [entry.path for entry in expected], ()),
+            missing=(),
+            unknown=(),
+        )
     try:
         return _match(shards, _read(explicit))
     except ProbeError as error:
@@ -79,6 +90,9 @@ def _read_explicit(shards: tuple[Path, ...], explicit: Path) -> Manifest:
 
 def _read(path: Path) -> _File:
     text = read_text(path)
+    pointer = parse_pointer(text.encode("utf-8", "surrogateescape"))
+    if pointer is not None:
+        return _File(path, (SumLine(number=2, digest=pointer.sha256, name=""),), ())
     tensors, rest = split_manifest(text)
     if tensors and not any(line.strip() and not line.lstrip().startswith("#") for line in rest.split("\n")):
         return _File(path, (), tensors)
@@ -194,7 +208,7 @@ def _line_of(shard: Path, file: Path, lines: tuple[SumLine, ...]) -> SumLine | N
     named = [line for line in lines if _base_name(line, {shard.name}) == shard.name]
     if not named:
         bare = [line for line in lines if not line.name]
-        own = file.name.casefold().startswith(f"{shard.name.casefold()}.sha256")
+        own = f"{file.name.casefold()}.".startswith(f"{shard.name.casefold()}.")
         return bare[0] if own and bare else None
     if len({line.digest for line in named}) == 1:
         return named[0]

@@ -14,6 +14,7 @@ class LfsPointer:
     size_bytes: int
 
 
+POINTER_BYTES = 1024  # a pointer is smaller, git-lfs spec
 _POINTER = re.compile(rb"version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\nsize ([0-9]{1,18})\n?")
 _ARCHIVES = {
     b"PK\x03\x04": "a zip archive or a PyTorch checkpoint",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from streamworthy.bench.as_found import as_found
 from streamworthy.errors import ProbeError
 from streamworthy.facts.gguf import ShardHeader
-from streamworthy.facts.shards import OpenFiles, SetTotal
+from streamworthy.facts.shards import OpenFiles
 from streamworthy.facts.storage import Placement
 from streamworthy.gguf.cursor import GgufError
 from streamworthy.gguf.extents import probe_extents
@@ -20,9 +20,10 @@ from streamworthy.gguf.metadata import Metadata
 from streamworthy.gguf.model_check import check_model
 from streamworthy.gguf.names import engine_name
 from streamworthy.gguf.reader import scan_header
+from streamworthy.gguf.set_total import add_up
 from streamworthy.gguf.shards import list_shards
 from streamworthy.gguf.sizes import measure_sizes
-from streamworthy.gguf.strangers import parse_pointer
+from streamworthy.gguf.strangers import POINTER_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +33,8 @@ if TYPE_CHECKING:
     from streamworthy.facts.integrity import HashFacts, MetadataScan, TensorScan
     from streamworthy.facts.memory import MemoryFacts
     from streamworthy.facts.plan import EnginePlan
-    from streamworthy.facts.shards import SetExtents, ShardFile, ShardListing
+    from streamworthy.facts.shards import SetExtents, SetTotal, ShardFile, ShardListing
     from streamworthy.gguf.hash_cache import HashCache
-
-_POINTER_BYTES = 1024  # a Git LFS pointer is smaller, git-lfs spec
 
 
 class Subject:
@@ -128,7 +127,8 @@ class Subject:
 
     @cached_property
     def extents(self) -> SetExtents:
-        """Whether the shards hold their tensors."""
+        """Whether the shards hold their tensors. ProbeError for pieces, which have no headers."""
+        self._refuse_pieces()
         return probe_extents(self.present, self.headers)
 
     @cached_property
@@ -136,8 +136,15 @@ class Subject:
         """What is in the tensors' data, looked at as deeply as was asked. ProbeError when a header cannot be read."""
         from streamworthy.gguf.tensor_scan import scan_tensors
 
+        headers = self._all_headers()
+        faulty = [entry.name for entry in self.headers if any(fault.kind != "model" for fault in entry.faults)]
+        if faulty:
+            raise ProbeError(
+                f"the header of {', '.join(faulty)} has faults, so what is where in the file is not known",
+                fix="see the gate shards.headers",
+            )
         say = self._say
-        return scan_tensors(self._all_headers(), depth=self._depth, progress=(lambda at: say(str(at))) if say else None)
+        return scan_tensors(headers, depth=self._depth, progress=(lambda at: say(str(at))) if say else None)
 
     @cached_property
     def metadata_leaks(self) -> MetadataScan:
@@ -162,13 +169,23 @@ class Subject:
         return {Path(shard.path): entry.header for shard, entry in pairs if entry.header is not None}
 
     def _all_headers(self) -> dict[Path, HeaderFacts]:
+        self._refuse_pieces()
         headers = self._headers_by_path()
-        if len(headers) < len(self.present) or not headers:
+        unread = [shard.name for shard in self.present if Path(shard.path) not in headers]
+        if unread or not headers:
+            names = ", ".join(unread) or "every shard"
             raise ProbeError(
-                f"{self.listing.folder}: a header that cannot be read does not tell what is in the file",
+                f"the header of {names} cannot be read, so what is in the file is not known",
                 fix="see the gate shards.headers",
             )
         return headers
+
+    def _refuse_pieces(self) -> None:
+        if self.listing.form == "byte_split":
+            raise ProbeError(
+                f"{self.listing.folder}: pieces of a file, of which only the first has a header, expected whole shards",
+                fix="see the gate shards.names",
+            )
 
     @cached_property
     def metadata(self) -> Metadata:
@@ -192,7 +209,7 @@ class Subject:
     @cached_property
     def total(self) -> SetTotal:
         """The size of the whole set, also while it is being downloaded."""
-        return _add_up(self.listing, self.present, self.headers)
+        return add_up(self.listing, self.present, self.headers)
 
     @property
     def open_files(self) -> OpenFiles:
@@ -215,7 +232,7 @@ class Subject:
         digest = hashlib.sha256()
         with as_found(self.paths):
             for shard, entry in zip(self.present, self.headers, strict=True):
-                length = entry.header.header_bytes if entry.header else _POINTER_BYTES
+                length = entry.header.header_bytes if entry.header else POINTER_BYTES
                 with Path(shard.path).open("rb") as file:
                     digest.update(b"%d %d %d\n" % (shard.number, self.listing.count, shard.size_bytes))
                     digest.update(file.read(length))
@@ -249,36 +266,3 @@ class Subject:
             rehash=self._rehash,
             progress=(lambda progress: say(str(progress))) if say else None,
         )
-
-
-def _add_up(listing: ShardListing, present: tuple[ShardFile, ...], headers: tuple[ShardHeader, ...]) -> SetTotal:
-    """Add up what each shard needs by its header or its Git LFS pointer; take a missing one to be as the largest."""
-    empty = sum(not shard.size_bytes for shard in present)
-    absent = len(listing.missing) + len(listing.shards) - len(present) + empty
-    known, guessed = [], absent
-    for shard, entry in zip(present, headers, strict=True):
-        if not shard.size_bytes:
-            continue
-        if entry.header is not None:
-            known.append(max(shard.size_bytes, entry.header.need_bytes))
-            continue
-        pointer = _read_pointer(shard)
-        known.append(pointer or shard.size_bytes)
-        guessed += 0 if pointer else 1
-    largest = max(known, default=0)
-    if not headers:
-        raise ProbeError(f"{listing.folder}: no shard is there to learn the size of the set from")
-    return SetTotal(
-        present_bytes=sum(shard.size_bytes for shard in present),
-        whole_bytes=sum(known) + absent * largest,
-        exact=guessed == 0,
-        basis="headers and file sizes" if not guessed else f"{guessed} of {listing.count} shards taken as the largest",
-    )
-
-
-def _read_pointer(shard: ShardFile) -> int | None:
-    if shard.size_bytes > _POINTER_BYTES:
-        return None
-    with Path(shard.path).open("rb") as file:
-        pointer = parse_pointer(file.read(_POINTER_BYTES))
-    return pointer.size_bytes if pointer else None

@@ -33,7 +33,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("model", type=Path, metavar="MODEL", help="any shard of the model, or its folder")
     parser.add_argument(
-        "--sha256", type=Path, metavar="FILE", help="manifest in the format of sha256sum or of gguf-hash"
+        "--sha256",
+        type=Path,
+        metavar="FILE",
+        help="manifest: of sha256sum or gguf-hash, or a folder of Git LFS pointers",
     )
     parser.add_argument("--rehash", action="store_true", help="read shards again whose stored result stands")
     parser.add_argument("--make-manifest", action="store_true", help="print the manifest of this copy instead")

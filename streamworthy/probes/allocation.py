@@ -50,6 +50,8 @@ def _why_not(facts: VolumesFacts) -> str:
         return "no shard is there yet"
     if not facts.missing_bytes or home is None:
         return "no shard is missing"
+    if not home.leaves:  # tmpfs would give pages of memory, and take them from everything else
+        return "no disk of this machine lies below it"
     enough = home.space is not None and home.space.available_bytes >= facts.missing_bytes
     return "" if enough else "statvfs tells no room for what is missing"
 

@@ -13,7 +13,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.zh-CN.md")
-TARGETS = ("help", "qualify", "test", "venv", "differential", "filesystems", "benchmark", "lint", "bundle", "clean")
+TARGETS = (
+    "help", "qualify", "test", "venv", "differential", "filesystems", "benchmark", "truth", "lint", "bundle", "clean"
+)  # fmt: skip
 SHORT = 200
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from streamworthy.bench.evict import evict
 from tests.selftest.bench.disk_file import make_disk_file
-from tests.selftest.engine.memory_group import NEEDS_GROUPS, memory_group, run_in_group
+from tests.selftest.truth.groups import NEEDS_GROUPS, memory_group, run_in_group
 
 pytestmark = NEEDS_GROUPS
 MIB = 2**20

@@ -63,6 +63,8 @@ LATENCY = LatencyReads(
     p99_seconds=900e-6,
     iops_one=9_000.0,
     iops_many=250_000.0,
+    own_bytes=3 * 4096,
+    device_bytes=3 * 4096,
     state=STATE,
 )
 SIZE = SlabSize(slab_bytes=6 * MIB, one=ONE, eight=RATE, mapped=MAPPED, populated=None)
@@ -73,6 +75,8 @@ SUSTAINED = SustainedReads(
     celsius_before=40.0,
     celsius_after=71.0,
     wrapped=False,
+    own_bytes=166 * GB,
+    device_bytes=166 * GB,
     state=STATE,
 )
 DEVICE = ReadAhead(

@@ -71,6 +71,36 @@ def test_what_to_do_about_a_slow_disk_fits_the_disk(device, tools):
     assert [line.removeprefix("sudo ").split()[0] for line in found.fix] == tools
 
 
+@pytest.mark.parametrize(
+    ("share", "at_least", "word"),
+    [
+        (1.0, 3.01, Word.FAIL),
+        (1.05, 3.01, Word.FAIL),
+        (1.2, 3.01, Word.INCONCLUSIVE),
+        (1.2, 3.59, Word.INCONCLUSIVE),
+        (1.2, 3.61, Word.FAIL),
+        (1.2, 3.0, Word.PASS),
+    ],
+)
+def test_a_miss_beside_another_reader_is_open_where_the_disk_gave_enough_to_both(share, at_least, word):
+    """A disk that is too slow even with what the other got stays too slow; a pass is one all the more."""
+    rate = replace(RATE, device_bytes=int(RATE.own_bytes * share))
+    facts = replace(SEQUENTIAL, eight=rate, state=replace(STATE, disturbers=("cp (pid 9), 600.0 MB/s",)))
+    found = disk.sequential_read(facts, limit(at_least=at_least * GB))
+    assert found.word is word
+    assert ("cp (pid 9)" in found.cause) is (word is Word.INCONCLUSIVE)
+
+
+def test_latency_and_a_minute_beside_another_reader_are_open():
+    """Its reads wait in the same queue; where the tier only advises, so does the doubt."""
+    slow = disk.random_read(replace(LATENCY, device_bytes=2**20), limit(at_most=99e-6))
+    falling = disk.sustained(replace(SUSTAINED, device_bytes=200 * GB), limit(at_least=0.9))
+    advised = disk.sustained(replace(SUSTAINED, device_bytes=200 * GB), replace(limit(at_least=0.9), level="advise"))
+    assert (slow.word, falling.word, advised.word) == (Word.INCONCLUSIVE, Word.INCONCLUSIVE, Word.ADVICE)
+    assert falling.cause.startswith("another reader came in: the devices read 186.3 GiB, this process 154.6 GiB of it")
+    assert disk.random_read(replace(LATENCY, device_bytes=None), limit(at_most=99e-6)).word is Word.FAIL
+
+
 def test_the_slowest_slab_size_decides():
     """Of two sizes the slower rate is judged and both are shown."""
     slow = replace(SIZE, slab_bytes=4 * MIB, eight=replace(RATE, rates_bytes_per_second=(1.5 * GB,)))

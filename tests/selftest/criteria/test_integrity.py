@@ -47,9 +47,7 @@ def test_a_cut_shard_fails_with_what_it_has_and_needs():
     """Sizes, share, missing bytes and the first tensor outside are in one sentence."""
     found = integrity.extents(with_shard(have_bytes=2_500, outside_count=3, first_outside="blk.1.x"), limit())
     assert (found.word, found.value, bool(found.fix)) == (Word.FAIL, 1.0, True)
-    assert found.cause == (
-        "m.gguf has 2.4 KiB of 9.8 KiB (25.0 %, 7500 bytes are missing; first tensor outside: blk.1.x)"
-    )
+    assert found.cause == ("m.gguf has 2.4 KiB of 9.8 KiB (25.0 %, 7500 bytes missing; first tensor outside: blk.1.x)")
 
 
 @pytest.mark.parametrize(

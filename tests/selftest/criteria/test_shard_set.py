@@ -152,3 +152,16 @@ def test_pieces_of_an_old_upload_are_not_judged_as_headers(tmp_path):
         (tmp_path / f"m.gguf-split-{letter}").write_bytes(b"piece")
     subject = Subject(tmp_path)
     assert shards.headers(subject.listing, subject.headers, limit()).measured == "0 sound of 2 headers, 0 tensors"
+
+
+def test_a_set_whose_names_have_another_count_than_its_headers_is_renamed(tmp_path):
+    """Headers that agree know better than names, and no download is needed."""
+    for number in (1, 2, 3):
+        extra = (("general.architecture", "str", "llama"), ("llama.block_count", "u32", 3)) if number == 1 else ()
+        raw = build((*keys(number - 1), *extra), layer(number - 1))
+        (tmp_path / f"m-0000{number}-of-00004.gguf").write_bytes(raw)
+    subject = Subject(tmp_path)
+    found = shards.headers(subject.listing, subject.headers, limit())
+    assert found.cause == "the names say that there are 4 shards, all headers say 3: renamed?"
+    assert found.fix[1] == f"mv -n {tmp_path}/m-00002-of-00004.gguf {tmp_path}/m-00002-of-00003.gguf"
+    assert len(found.fix) == 3

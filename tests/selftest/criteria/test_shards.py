@@ -203,3 +203,13 @@ def test_small_sets_are_handy_however_they_are_cut(whole, word):
     """Below the floor the question does not arise; the sizes are shown anyway."""
     found = shards.sizes(SET, replace(LARGE, whole_bytes=whole), HANDY)
     assert (found.word, found.measured) == (word, "40 B to 40 B")
+
+
+def test_a_missing_blob_of_a_hugging_face_cache_is_fetched_into_the_cache():
+    """Its repository and revision stand in the path; a copy beside the link would leave the link broken."""
+    folder = "/data/hub/models--org--Big-GGUF/snapshots/0123abc/Q4_K_M"
+    listing = replace(SET, folder=folder, shards=(file(1), file(2, real=False), file(3)))
+    found = shards.complete(listing, replace(TOTAL, exact=False), FILES, limit())
+    assert found.fix == (
+        "hf download org/Big-GGUF Q4_K_M/m-00002-of-00003.gguf --revision 0123abc --cache-dir /data/hub",
+    )

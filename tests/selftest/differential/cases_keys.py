@@ -46,8 +46,8 @@ for name in (
             "hyperparameters",
             f"{name} {value}",
             keyed(1, key, "u32", value),
-            says=f"{name}|compute buffers|layers have no tensors",
+            says=f"{name}|compute buffers|layers? without tensors",
             because=LEDGER if name == "feed_forward_length" and value >= 2**31 else "",
         )
     case("hyperparameters", f"{name} as text", keyed(1, key, "str", "4"), says=name)
-    case("hyperparameters", f"{name} as u64", keyed(1, key, "u64", 4), says=f"{name}|layers have no tensors")
+    case("hyperparameters", f"{name} as u64", keyed(1, key, "u64", 4), says=f"{name}|layers? without tensors")

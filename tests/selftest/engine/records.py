@@ -70,6 +70,7 @@ STATE = EngineState(
     threads=1,
     load_mode="mmap",
     flash_attention="enabled",
+    hint_refused="",
     unmapped="",
 )
 BUILD = EngineBuild(

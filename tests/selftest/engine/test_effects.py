@@ -78,7 +78,7 @@ def test_a_log_without_a_known_line_proves_nothing():
 
 def test_the_state_joins_the_childs_view_and_the_log():
     """Each of the two gives its part."""
-    names = ("kv_bytes", "compute_bytes", "repack_bytes", "load_mode", "flash_attention", "unmapped")
+    names = ("kv_bytes", "compute_bytes", "repack_bytes", "load_mode", "flash_attention", "hint_refused", "unmapped")
     seen = {name: getattr(STATE, name) for name in type(STATE).__slots__ if name not in names}
 
     assert engine_state(seen, _LOG) == replace(STATE, **{name: getattr(_LOG, name) for name in names})

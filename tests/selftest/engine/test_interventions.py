@@ -24,7 +24,7 @@ def session(tmp_path):
     task = make_task([path], plan=replace(PLAN, decode_tokens=4, threads=2), threads=2)
     found = Session(task, lambda: Engine(tmp_path / "scratch"))
     yield found
-    found.engine.close()
+    found.close()
     path.unlink()
 
 

@@ -14,7 +14,7 @@ from streamworthy.bench.evict import evict
 from streamworthy.sample.make import ensure_sample
 from streamworthy.sample.spec import spec_for_size
 from streamworthy.sample.stored import set_paths
-from tests.selftest.engine.memory_group import NEEDS_GROUPS, memory_group, run_in_group
+from tests.selftest.truth.groups import NEEDS_GROUPS, memory_group, run_in_group
 
 _SAMPLE_BYTES = 1_600_000_000
 _RUN_POOL = Path(__file__).with_name("run_pool.py")

@@ -22,6 +22,7 @@ _SAMPLE = LogFacts(
     load_mode="mmap",
     flash_attention="enabled",
     lock_failure="",
+    hint_refused="",
     unmapped="",
 )
 
@@ -75,6 +76,11 @@ def test_a_refused_lock_is_told():
             "llama_model_loader: direct I/O is enabled, disabling mmap",
             "unmapped",
             "direct I/O is enabled, disabling mmap",
+        ),
+        (
+            "warning: posix_fadvise(.., POSIX_FADV_SEQUENTIAL) failed: Invalid argument",
+            "hint_refused",
+            "posix_fadvise(.., POSIX_FADV_SEQUENTIAL) failed: Invalid argument",
         ),
         ("warning: mmap is not supported on this platform", "unmapped", "mmap is not supported on this platform"),
         ("load_tensors: CPU_REPACK model buffer size =  1552,05 MiB", "repack_bytes", round(1552.05 * _MIB)),

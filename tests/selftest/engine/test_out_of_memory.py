@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from tests.selftest.engine.memory_group import NEEDS_GROUPS, memory_group, run_in_group
 from tests.selftest.engine.real_model import copy_real_model
+from tests.selftest.truth.groups import NEEDS_GROUPS, memory_group, run_in_group
 
 _LIMIT_BYTES = 110 * 2**20  # the parent and the child's imports fit, a copy of the 98 MB of weights does not
 _LOAD_A_COPY = """
@@ -19,6 +19,7 @@ from streamworthy.errors import EngineError
 from tests.selftest.engine.run_pool import PLAN
 with Engine(Path(sys.argv[2])) as engine:
     try:
+        engine.ask('prepare', limit_seconds=100.0)
         engine.ask('load', limit_seconds=100.0, shards=[sys.argv[1]], plan=asdict(replace(PLAN, mmap=False)), threads=1)
     except EngineError as error:
         print(error)

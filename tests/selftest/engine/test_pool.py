@@ -82,6 +82,8 @@ def test_every_gate_passes_on_a_real_model(make_pool):
     assert all(phase.before.share <= 0.01 for episode in cold for phase in episode.phases if phase.name == "decode")
     assert all(sample.device_bytes > 0 for sample in pool.decode_cold.samples)
     assert all(sample.resident_share >= 0.99 for sample in pool.decode_warm.samples)
+    assert all(sample.counters.seconds >= sample.seconds for sample in pool.first_token_cold.samples)
+    assert all(sample.counters.engine_bytes >= sample.device_bytes for sample in pool.decode_cold.samples)
     assert pool.build.version
 
 

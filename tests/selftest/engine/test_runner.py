@@ -36,6 +36,7 @@ def model(tmp_path_factory):
 def load(engine, path, **changes):
     """Ask an engine to load."""
     plan = asdict(replace(PLAN, **changes))
+    engine.ask("prepare", limit_seconds=100.0)
     return engine.ask("load", limit_seconds=100.0, shards=[str(path)], plan=plan, threads=1)
 
 
@@ -146,7 +147,7 @@ def test_a_missing_engine_gives_the_install_line(tmp_path):
     ("damage", "words"),
     [
         (lambda data: data[:-4096], "a shard is truncated: .*data is not within the file bounds"),
-        (lambda data: b"<!doctype html>" + data[15:], "a shard is not a GGUF file: .*'<!do'"),
+        (lambda data: b"<!doctype html>" + data[15:], "a shard is a web page, not its download: .*'<!do'"),
         (lambda data: data[:4] + b"\x01" + data[5:], "this GGUF version is not supported"),
     ],
 )
@@ -261,3 +262,12 @@ def test_memory_that_may_not_be_locked_names_the_limit(tmp_path):
     )
 
     assert "1.0 MiB cannot be locked in memory: Cannot allocate memory (limit 64.0 KiB)" in told.stderr
+
+
+def test_commands_out_of_turn_are_refused(tmp_path):
+    """The engine is imported before it loads, and loads before it answers."""
+    with Engine(tmp_path) as engine:
+        with pytest.raises(EngineError, match="expected the command prepare first"):
+            engine.ask("load", limit_seconds=100.0, shards=["m.gguf"], plan=asdict(PLAN), threads=1)
+        with pytest.raises(EngineError, match="expected the command load first"):
+            engine.ask("decode", limit_seconds=100.0, tokens=1)

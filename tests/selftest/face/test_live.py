@@ -74,6 +74,16 @@ def test_each_speed_carries_its_samples_and_its_state(live):
         assert case.properties["evidence"]
 
 
+def test_each_episode_keeps_what_machine_and_engine_did_in_each_phase(live):
+    """In facts.json, so that a cause can be looked for later: counters of the seconds of the phase, or a few more."""
+    folder, _ = live
+    facts = json.loads((folder / "report" / "facts.json").read_text(encoding="utf-8"))
+    phases = [phase for episode in facts["performance"]["episodes"] for phase in episode["phases"]]
+    assert len(phases) >= 5
+    assert all(phase["counters"]["seconds"] >= phase["seconds"] for phase in phases)
+    assert all(phase["counters"]["ticks_count"] >= 2 for phase in phases)
+
+
 def test_the_rule_is_told_before_the_episodes_and_tried_after_them(live):
     """How the word comes about and how often it is false; gates with samples are replayed by --self-check."""
     _, run = live

@@ -239,3 +239,26 @@ def test_an_empty_shard_is_one_that_is_to_be_fetched(shards):
     assert verdict.word is Word.FAIL
     assert f"empty: {shards[1].name}: the download did not begin" in verdict.cause
     assert shards[1].name in verdict.fix[0]
+
+
+def test_pieces_of_a_file_are_asked_for_nothing_but_their_names(shards):
+    """Only the first has a header, and what it promises is in the others too."""
+    raw = b"".join(path.read_bytes() for path in shards)
+    for number, letter in enumerate("abc"):
+        (shards[0].parent / f"whole.gguf-split-{letter}").write_bytes(raw[number * 1000 : number * 1000 + 1000])
+    found = Subject(shards[0].parent / "whole.gguf-split-a")
+    for name in ("extents", "tensors", "metadata_leaks"):
+        with pytest.raises(ProbeError, match="pieces of a file"):
+            getattr(found, name)
+
+
+def test_data_below_a_faulty_header_are_not_judged(shards):
+    """Where its tensors lie is not known; one that only does not fit the engine is read."""
+    shards[1].write_bytes(shards[1].read_bytes().replace(b"blk.", b"\xffbl.", 1))
+    assert Subject(shards[0]).tensors.unread == ()
+    raw = bytearray(shards[1].read_bytes())
+    name = raw.index(b"\xffbl.")
+    raw[name - 8] = 0
+    shards[1].write_bytes(raw)
+    with pytest.raises(ProbeError, match=f"the header of {shards[1].name} "):
+        _ = Subject(shards[0]).tensors

@@ -15,6 +15,7 @@ from streamworthy.errors import ProbeError
 from streamworthy.facts.integrity import BrokenTensor, ZeroRun
 from streamworthy.gguf.subject import Subject
 from streamworthy.gguf.tensor_scan import scan_tensors
+from tests.selftest.face.running import qualify
 from tests.selftest.gguf.large import SHAPES, make_large
 
 DEPTHS = ("quick", "standard", "full")
@@ -206,7 +207,7 @@ def test_a_shard_that_is_gone(model):
 def test_a_broken_header_leaves_it_open(tmp_path):
     """Where tensors lie is not known then."""
     (tmp_path / "m.gguf").write_bytes(b"GGUF")
-    with pytest.raises(ProbeError, match="does not tell what is in the file"):
+    with pytest.raises(ProbeError, match="cannot be read, so what is in the file is not known"):
         _ = Subject(tmp_path / "m.gguf").tensors
 
 
@@ -243,3 +244,40 @@ def test_ctrl_c_ends_a_whole_look(model):
         _, told = child.communicate(timeout=30)
     assert child.returncode == -signal.SIGINT
     assert "KeyboardInterrupt" in told
+
+
+def _zero_whole(model):
+    place = model.place(OUTPUT)
+    model.zero(place.start, place.stop)
+
+
+# damage, depth: word and what is told
+TOLD = {
+    ("none", "full"): ("pass", "all 14.9 MiB"),
+    ("none", "quick"): ("pass", "6.0 % of 14.9 MiB"),
+    ("NaN", "full"): ("FAIL", f"{QUERY} (Q4_K): 1 of 8192 blocks looked at"),
+    ("zeros", "full"): ("advice", f"{OUTPUT} is zero as a whole"),
+    ("header", "full"): ("error", "cannot be read, so what is in the file is not known"),
+}
+DAMAGES = {
+    "NaN": lambda model: model.poison(QUERY, 77),
+    "zeros": _zero_whole,
+    "header": lambda model: model.put(4, b"\0"),
+}
+
+
+@pytest.mark.parametrize("case", TOLD, ids=" ".join)
+def test_the_front_door_tells(model, tmp_path, case):
+    """Each word, with what was found, as a user sees it."""
+    damage, depth = case
+    if damage in DAMAGES:
+        DAMAGES[damage](model)
+    model.write()
+    run = qualify(
+        tmp_path, "--model", model.path, "--tier", "fits-in-ram", "--depth", depth, "-k", "integrity and tensors"
+    )
+    found = run.cases["integrity.tensors"]
+    word, told = TOLD[case]
+    assert found.status == word, run.screen
+    assert told in run.screen.replace("\n", " ")
+    assert ("thresholds/fits-in-ram.toml [integrity.tensors]" in found.text) == (word in ("FAIL", "error"))

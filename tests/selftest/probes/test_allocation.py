@@ -64,6 +64,13 @@ def test_a_folder_that_cannot_be_written_to_is_not_asked(tmp_path, noting):
     assert noting.noted == [("allocation", {"size_bytes": 0, "error": "", "not_asked": found.not_asked})]
 
 
+def test_memory_is_not_asked_for(tmp_path, noting):
+    """A tmpfs would take as many pages of it, for a moment, as shards are missing; a network is another's."""
+    found = missing(tmp_path, MIB)
+    found = replace(found, volumes=(replace(found.volumes[0], leaves=()),))
+    assert probe_allocation(noting, found).not_asked == "no disk of this machine lies below it"
+
+
 def test_a_set_that_is_wholly_to_come_is_not_asked_for(noting):
     """As where a machine is captured without a model."""
     found = probe_allocation(noting, facts(replace(VOLUME, shards=(), shard_bytes=0), total=5))
