@@ -15,7 +15,6 @@ from tests.selftest.truth.volume import READ_AHEAD_KIB, Volume
 
 MACHINES = {}
 _SLOW_BYTES_PER_SECOND = 50 * 10**6
-_FEW_TOKENS = {"decode_tokens": "8"}  # where each takes about a second
 _MISSED = ("FAIL",)
 _DIED = ("FAIL", "error")  # an engine that the kernel killed gives no number
 _OPEN = ("FAIL", "inconclusive")  # a limit that is missed beside others is not this machine's fault
@@ -82,8 +81,7 @@ def _healthy(lab, undo):
 def _with_memory(divisor):
     @machine(f"RAM 1/{divisor}", "memory capacity", reads=True)
     def _small(lab, undo):
-        plan = _FEW_TOKENS if divisor > 4 else {}
-        return Setup(groups=(undo.enter_context(lab.memory(1 / divisor)),), plan=plan)
+        return Setup(groups=(undo.enter_context(lab.memory(1 / divisor)),))
 
 
 for _divisor in (2, 4, 8, 16):
@@ -94,20 +92,20 @@ for _divisor in (2, 4, 8, 16):
 def _wide(lab, undo):
     undo.callback(lab.volume.set_read_ahead, READ_AHEAD_KIB)
     lab.volume.set_read_ahead(8192)
-    return Setup(groups=(undo.enter_context(lab.memory(1 / 2)),), plan=_FEW_TOKENS)
+    return Setup(groups=(undo.enter_context(lab.memory(1 / 2)),))
 
 
 @machine("RAM 1/2, disk at 50 MB/s", "disk", reads=True, lacks=_NO_BLKIO)
 def _throttled(lab, undo):
     rate = {"throttle.read_bps_device": f"{lab.volume.number} {_SLOW_BYTES_PER_SECOND}"}
     groups = lab.memory(1 / 2), control_group("blkio", **rate)
-    return Setup(groups=tuple(map(undo.enter_context, groups)), plan=_FEW_TOKENS)
+    return Setup(groups=tuple(map(undo.enter_context, groups)))
 
 
 @machine("RAM 1/2, competing reader", "other load", words=_OPEN, reads=True)
 def _competing(lab, undo):
     undo.enter_context(other("reader", lab.volume.competitor))
-    return Setup(groups=(undo.enter_context(lab.memory(1 / 2)),), options=("--disturb",), plan=_FEW_TOKENS)
+    return Setup(groups=(undo.enter_context(lab.memory(1 / 2)),), options=("--disturb",))
 
 
 @machine("half of the cores busy", "other load", words=_OPEN)

@@ -41,4 +41,4 @@ def test_a_machine_changes_the_plan(tmp_path, key, written, read):
     name = key.removesuffix("_bytes")
     tier = load_tier(str(write_tier(tmp_path / "truth.toml", {}, **{name: written})), tmp_path)
     assert getattr(tier.plan, key) == read
-    assert tier.plan.decode_tokens == 16
+    assert tier.plan.decode_tokens == 8
