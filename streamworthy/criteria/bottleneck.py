@@ -27,7 +27,7 @@ _BUSY_CORES_SHARE = 0.5
 _BANDWIDTH_SHARE = 0.7  # of the roof: what is left is the engine's inner loop
 _WASTE_RATIO = 3.0  # two thirds of what is read are in vain
 _FAULT_SLABS = 2.0  # a fault brings what nobody asked for
-_LIMITED_WAIT_SHARE, _LIMITED_BUSY_SHARE = 0.5, 0.15  # everybody waits and the device does not: a limit
+_LIMITED_WAIT_SHARE, _LIMITED_BUSY_SHARE = 0.5, 0.15  # somebody waits and the device does not: a limit
 _REFAULTED_SHARE = 0.5
 _SLOW_DISK_SHARE = 0.5  # of what the tier's disk gives to page faults
 
@@ -135,12 +135,12 @@ def _widest_window(seen: Picture) -> int:
 
 
 def _limited_disk(seen: Picture) -> Bottleneck | None:
-    wait, busy = seen.io_full_share, seen.device_busy_share
+    wait, busy = seen.io_wait_share, seen.device_busy_share
     if wait is None or busy is None or wait < _LIMITED_WAIT_SHARE or busy > _LIMITED_BUSY_SHARE:
         return None
     return Bottleneck(
         word=Cause.DISK,
-        reason=f"all wait for reads {format_share(wait)} of the time while the device is busy {format_share(busy)}: "
+        reason=f"reads are waited for {format_share(wait)} of the time while the device is busy {format_share(busy)}: "
         f"a limit holds them at {format_rate(seen.read_bytes_per_second)}",
         fix=(
             "cat /sys/fs/cgroup/$(cut -d: -f3 /proc/self/cgroup | tail -1)/io.max",
@@ -166,14 +166,14 @@ def _lacking_memory(seen: Picture) -> Bottleneck | None:
 
 def _disk_is_slow(seen: Picture) -> bool:
     """Tell whether reads come slower than the tier's disk gives them, over the time in which somebody waits."""
-    wait = seen.io_full_share
+    wait = seen.io_wait_share
     return bool(wait) and seen.read_bytes_per_second / (wait or 1.0) < (
         _SLOW_DISK_SHARE * seen.workload.fault_bytes_per_second
     )
 
 
 def _disk(seen: Picture) -> Bottleneck:
-    wait = "" if seen.io_full_share is None else f", all wait for it {format_share(seen.io_full_share)} of the time"
+    wait = "" if seen.io_wait_share is None else f", which is waited for {format_share(seen.io_wait_share)} of the time"
     return Bottleneck(
         word=Cause.DISK,
         reason=f"{format_bytes(seen.read_per_token_bytes)} {'a token' if seen.tokens_per_second else 'in all'} come at "

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.cpu_load import CpuLoad
     from streamworthy.facts.episode import Sample, Series
 
+_BOTTLENECK = "bottleneck="
 _LOAD_FIX = ("end that process, or wait for it, and run again", "ps aux --sort=-%cpu | head")
 _READER_FIX = ("end that process and run again", "sudo iotop -oP   # who reads")
 _CACHE_FIX = ("close what takes the memory or drops its cache, and run again", "ps aux --sort=-rss | head")
@@ -37,11 +38,12 @@ def despite_load(
     An advised limit keeps its miss, which is advice, with the disturber as the cause.
     """
     found = judge(series)
-    if not series.samples or found.word not in (Word.FAIL, Word.PASS):
+    if not series.samples or found.word is Word.NOT_APPLICABLE:
         return found
     behind = _cause(series, series.samples)
-    if found.word is Word.PASS:
-        return _with(found, behind)
+    if found.word is not Word.FAIL:
+        told = any(line.startswith(_BOTTLENECK) for line in found.evidence)
+        return found if told else _with(found, behind)
     disturbed = disturbances(series)
     quiet = tuple(sample for sample in series.samples if not _disturbance(series, sample))
     if not disturbed or _misses_anyway(series, quiet, misses or _judged_so(judge)):
@@ -56,7 +58,7 @@ def _cause(series: Series, samples: tuple[Sample, ...]) -> Bottleneck:
 
 
 def _with(found: Verdict, cause: Bottleneck) -> Verdict:
-    return replace(found, evidence=(*found.evidence, f"bottleneck={cause.told}"))
+    return replace(found, evidence=(*found.evidence, f"{_BOTTLENECK}{cause.told}"))
 
 
 def _misses_anyway(series: Series, quiet: tuple[Sample, ...], misses: Callable[[Series], bool]) -> bool:

@@ -183,13 +183,17 @@ def hashes(facts: HashFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - every c
     if open_:
         how = _WHEN_UNREAD if facts.unread else _WHEN_UNCHECKED if facts.unchecked else _HOW_TO_GET_A_MANIFEST
         return unknown(f"content not verified: {len(open_)} of {count}: {some(open_)}", "\n".join(how))
-    checked = {shard.expected.path for shard in facts.shards} | {one.expected.path for one in facts.tensors}
+    whole = {shard.expected.path for shard in facts.shards}
+    checked = whole | {one.expected.path for one in facts.tensors}
+    headers = format_counted(len(checked) - len(whole), "shard")
     return verdict(
-        Word.PASS,
+        Word.PASS if checked == whole else Word.ADVICE,
         measured=f"{len(checked)} of {count} match",
         required=_AS_LISTED,
         value=0.0,
         unit="count",
+        cause="" if checked == whole else f"keys and vocabulary of {headers} are in no hash: only tensors are",
+        fix=() if checked == whole else _HOW_TO_GET_A_MANIFEST,
         evidence=content_evidence(facts),
     )
 

@@ -28,7 +28,7 @@ class Picture:
     read_per_token_bytes: float  # by the engine; of a load, all of it
     read_bytes_per_second: float
     read_per_fault_bytes: float | None
-    io_full_share: float | None
+    io_wait_share: float | None  # somebody waits for a disk
     device_busy_share: float | None
     refaulted_share: float | None  # of what the engine read
     swapped_in_share: float | None
@@ -58,7 +58,7 @@ def make_picture(series: Series, samples: tuple[Sample, ...]) -> Picture:
         read_per_token_bytes=known_of(lambda s: s.device_bytes / max(1, s.tokens)),
         read_bytes_per_second=known_of(lambda s: s.device_bytes / s.seconds),
         read_per_fault_bytes=of(lambda s: s.device_bytes / s.major_faults if s.major_faults else None),
-        io_full_share=of(lambda s: s.counters.io_full_share),
+        io_wait_share=of(lambda s: s.counters.io_some_share),
         device_busy_share=of(lambda s: s.counters.device_busy_share),
         refaulted_share=of(lambda s: _part(s.counters, s.counters.refaulted_bytes)),
         swapped_in_share=of(lambda s: _part(s.counters, s.counters.swapped_in_bytes)),

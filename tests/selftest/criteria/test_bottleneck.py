@@ -31,7 +31,7 @@ RESIDENT = Picture(
     read_per_token_bytes=0.0,
     read_bytes_per_second=0.0,
     read_per_fault_bytes=None,
-    io_full_share=0.0,
+    io_wait_share=0.0,
     device_busy_share=0.0,
     refaulted_share=0.0,
     swapped_in_share=0.0,
@@ -49,7 +49,7 @@ STREAMING = replace(
     read_per_token_bytes=18e6,
     read_bytes_per_second=550e6,
     read_per_fault_bytes=1.4 * _SLAB,
-    io_full_share=0.22,
+    io_wait_share=0.22,
     device_busy_share=0.4,
     refaulted_share=0.9,
 )
@@ -90,8 +90,8 @@ def wide(kib):
         (STREAMING, {"swapped_in_share": 0.9, "swapped_in_bytes_per_second": 1e4}, Cause.MEMORY_CAPACITY),
         (STREAMING, {"refaulted_share": 0.1}, Cause.DISK),
         (STREAMING, {"refaulted_share": None}, Cause.DISK),
-        (STREAMING, {"io_full_share": 0.66, "device_busy_share": 0.01, "read_bytes_per_second": 50e6}, Cause.DISK),
-        (STREAMING, {"io_full_share": 0.66, "device_busy_share": 0.9, "read_bytes_per_second": 40e6}, Cause.DISK),
+        (STREAMING, {"io_wait_share": 0.66, "device_busy_share": 0.01, "read_bytes_per_second": 50e6}, Cause.DISK),
+        (STREAMING, {"io_wait_share": 0.66, "device_busy_share": 0.9, "read_bytes_per_second": 40e6}, Cause.DISK),
     ],
 )
 def test_signs_name_a_cause(seen, changes, cause):
