@@ -38,13 +38,10 @@ class _Window:
 class Interventions:
     """The changes that can be made around one loaded engine. ``start`` makes another engine process."""
 
-    def __init__(
-        self, session: Session, start: Callable[[], Engine], *, prefix_tokens: int, progress: Callable[[str], None]
-    ) -> None:
+    def __init__(self, session: Session, start: Callable[[], Engine], *, progress: Callable[[str], None]) -> None:
         """Take the engine; nothing is changed yet."""
         self._session = session
         self._start = start
-        self._prefix_tokens = prefix_tokens
         self._progress = progress
         self._rotation = 0
 
@@ -78,7 +75,7 @@ class Interventions:
 
     def _window(self, *, again: bool = False) -> _Window:
         self._rotation += not again
-        self._session.prompt(self._rotation, self._prefix_tokens)
+        self._session.prompt(self._rotation, self._session.prefix_tokens)
         found = self._session.decode(self._session.task.plan.decode_tokens)
         return _Window(
             tokens_per_second=found["tokens"] / found["seconds"],

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.counters import Counters
     from streamworthy.facts.episode import EngineBuild, EngineState
 
+_PREFIX_TOKENS = 16
 _SHORT_SECONDS = 120.0  # limit for commands that read nothing
 
 
@@ -114,6 +115,11 @@ class Session:
     def build(self) -> EngineBuild:
         """Which engine this is."""
         return engine_build(**self.loaded["identity"])
+
+    @property
+    def prefix_tokens(self) -> int:
+        """The short prompt before a warm timed decode."""
+        return min(_PREFIX_TOKENS, self.task.plan.prompt_tokens)
 
     def load_phase(self, before: Residency | None) -> Phase:
         """Give the load as a phase."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from streamworthy.facts.episode import Disturbers, Residency
     from streamworthy.facts.intervention import Intervention
 
-PREFIX_TOKENS = 16  # the short prompt before a warm timed decode
 _STEADY_WINDOWS = 3
 _STEADY_RATIO = 1.3  # of the largest to the smallest window: what random routing alone does to 16 tokens
 _MOST_WINDOWS = 12
@@ -56,7 +55,7 @@ class WarmSource:
         if kind == "prompt":
             phases = prompt_phases(self.session.prompt(number, task.plan.prompt_tokens), "", before=seen, after=None)
         else:
-            self.session.prompt(number + 3, PREFIX_TOKENS)
+            self.session.prompt(number + 3, self.session.prefix_tokens)
             phases = [make_phase("decode", self.session.decode(task.plan.decode_tokens), before=seen, after=None)]
             if self.resident or not self._answered:
                 answer, self._answered = self.session.answer(), True
@@ -77,7 +76,7 @@ class WarmSource:
 
     def intervene(self, start: Callable[[], Engine]) -> tuple[Intervention, ...]:
         """Change one thing at a time while the engine decodes. Raises EngineError."""
-        return Interventions(self.session, start, prefix_tokens=PREFIX_TOKENS, progress=self._progress).run()
+        return Interventions(self.session, start, progress=self._progress).run()
 
     def _verify(self) -> Residency | None:
         if not stays_on_disk(self._task):
@@ -98,7 +97,7 @@ class WarmSource:
             return
         self._settled.add(kind)
         if kind == "prompt" or self.resident:  # a prompt touches nearly every expert: one brings the state of the next
-            self.session.prompt(9, self._task.plan.prompt_tokens if kind == "prompt" else PREFIX_TOKENS)
+            self.session.prompt(9, self._task.plan.prompt_tokens if kind == "prompt" else self.session.prefix_tokens)
             return
         windows: list[float] = []
         while not is_steady(windows, self._task.bytes_per_token):
@@ -108,7 +107,7 @@ class WarmSource:
                     f"warm state: bytes read per token still change after {_MOST_WINDOWS} windows of text: ... {said}",
                     fix="close what uses the memory, or use a longer depth",
                 )
-            self.session.prompt(len(windows), PREFIX_TOKENS)
+            self.session.prompt(len(windows), self.session.prefix_tokens)
             found = self.session.decode(self._task.plan.decode_tokens)
             windows.append(found["device_bytes"] / found["tokens"])
             self._progress(f"warming up, window {len(windows)}: {format_bytes(windows[-1])} read per token")

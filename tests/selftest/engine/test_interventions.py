@@ -30,7 +30,7 @@ def session(tmp_path):
 
 def make_interventions(session, tmp_path):
     """Give the changes around a loaded engine."""
-    return Interventions(session, lambda: Engine(tmp_path / "scratch"), prefix_tokens=8, progress=print)
+    return Interventions(session, lambda: Engine(tmp_path / "scratch"), progress=print)
 
 
 def map_flags(session):

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 _SAMPLE = Path(__file__).parents[3] / "thresholds" / "sample.toml"
-_PLAN = {"prompt_tokens": "8", "decode_tokens": "8", "lock": '"nothing"'}
+_PLAN = {"prompt_tokens": "2", "decode_tokens": "8", "lock": '"nothing"'}
 _RATES = ("prefill.rate", "decode.cold_rate", "decode.warm_rate")
 _TIMES = ("load.mmap", "first_token.cold", "first_token.warm")
 LIMITED = (*_RATES, *_TIMES)
