@@ -196,7 +196,9 @@ def _processor(seen: Picture) -> Bottleneck:
     work = seen.workload
     roof = work.measured_memory_bytes_per_second or work.memory_bytes_per_second
     part = seen.tokens_per_second * work.bytes_per_token / roof
-    if part > _BANDWIDTH_SHARE:
+    whose = "tier's" if work.measured_memory_bytes_per_second is None else "machine's"
+    known = work.measured_memory_bytes_per_second is not None or part <= 1  # beyond the tier's, this memory is faster
+    if known and part > _BANDWIDTH_SHARE:
         return Bottleneck(
             word=Cause.MEMORY_BANDWIDTH,
             reason=f"nothing is read, and weights come at {format_share(part)} of the memory's {format_rate(roof)}",
@@ -205,7 +207,8 @@ def _processor(seen: Picture) -> Bottleneck:
     cores = "" if seen.engine_cores is None else f", {seen.engine_cores:.1f} cores of {work.threads_count} are busy"
     return Bottleneck(
         word=Cause.COMPUTE,
-        reason=f"nothing is read, weights come at {format_share(part)} of the memory's bandwidth{cores}",
+        reason=f"nothing is read, weights come at {format_rate(part * roof)} of the {whose} memory's "
+        f"{format_rate(roof)}{cores}",
         fix=("lscpu | grep -E 'Flags|MHz'", "in [engine]: threads = the number of physical cores"),
     )
 

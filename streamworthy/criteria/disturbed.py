@@ -40,11 +40,10 @@ def despite_load(
     found = judge(series)
     if not series.samples or found.word is Word.NOT_APPLICABLE:
         return found
-    behind = _cause(series, series.samples)
+    behind, disturbed = _cause(series, series.samples), disturbances(series)
     if found.word is not Word.FAIL:
         told = any(line.startswith(_BOTTLENECK) for line in found.evidence)
-        return found if told else _with(found, behind)
-    disturbed = disturbances(series)
+        return found if told else _with(found, disturbed or behind)
     quiet = tuple(sample for sample in series.samples if not _disturbance(series, sample))
     if not disturbed or _misses_anyway(series, quiet, misses or _judged_so(judge)):
         cause = behind if len(quiet) == len(series.samples) else _cause(series, quiet)

@@ -116,6 +116,11 @@ def test_a_window_wider_than_large_slabs_is_found_too():
     assert find_bottleneck(replace(seen, workload=replace(work, read_ahead=wide(128)))).word is Cause.MEMORY_CAPACITY
 
 
+def test_more_than_the_tiers_memory_gives_is_no_bandwidth_bound():
+    """A machine beyond the tier's reference has another roof, which was not measured."""
+    assert find_bottleneck(replace(RESIDENT, tokens_per_second=1400.0)).word is Cause.COMPUTE
+
+
 def test_a_measured_memory_bandwidth_counts_before_the_tiers():
     """A machine with one memory channel is slow for that, whatever the tier's machine has."""
     slow = replace(_WORK, measured_memory_bytes_per_second=25e9)

@@ -22,7 +22,7 @@ _PROCESS_MADVISE, _MADV_PAGEOUT = 440, 21  # asm-generic/unistd.h and mman-commo
 _MOST_AREAS = 1024  # UIO_MAXIOV
 _READ_BYTES, _READERS = 2**20, 2  # more leave an engine that reads one slab at a time nearly nothing
 _LOOK_SECONDS = 0.005
-_EVICTED_EVERY_SECONDS = 1.0  # evicting takes CPU time, little beside the reads that it causes
+_EVICTED_EVERY_SECONDS = 0.2  # evicting takes CPU time, little beside the reads that it causes
 _PROMPT_TICKS = 10  # of user time: more than a load takes, less than a prompt
 
 
