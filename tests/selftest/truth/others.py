@@ -20,7 +20,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parents[3]
 _PROCESS_MADVISE, _MADV_PAGEOUT = 440, 21  # asm-generic/unistd.h and mman-common.h
 _MOST_AREAS = 1024  # UIO_MAXIOV
-_READ_BYTES, _READERS = 2**20, 2  # more leave an engine that reads one slab at a time nearly nothing
+_READ_BYTES, _READERS = 2**17, 1  # more leave an engine that reads one slab at a time nearly nothing
 _LOOK_SECONDS = 0.005
 _EVICTED_EVERY_SECONDS = 0.2  # evicting takes CPU time, little beside the reads that it causes
 _PROMPT_TICKS = 10  # of user time: more than a load takes, less than a prompt
