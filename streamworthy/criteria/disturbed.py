@@ -38,18 +38,23 @@ def despite_load(
     An advised limit keeps its miss, which is advice, with the disturber as the cause.
     """
     found = judge(series)
-    if not series.samples or found.word is Word.NOT_APPLICABLE:
-        return found
-    behind, disturbed = _cause(series, series.samples), disturbances(series)
     if found.word is not Word.FAIL:
-        told = any(line.startswith(_BOTTLENECK) for line in found.evidence)
-        return found if told else _with(found, disturbed or behind)
+        return name_cause(series, found)
+    behind, disturbed = _cause(series, series.samples), disturbances(series)
     quiet = tuple(sample for sample in series.samples if not _disturbance(series, sample))
     if not disturbed or _misses_anyway(series, quiet, misses or _judged_so(judge)):
         cause = behind if len(quiet) == len(series.samples) else _cause(series, quiet)
         return replace(_with(found, cause), cause=cause.told, fix=cause.fix)
     word = found.word if limit.level == "advise" else Word.INCONCLUSIVE
     return replace(_with(found, disturbed), word=word, cause=disturbed.told, fix=disturbed.fix)
+
+
+def name_cause(series: Series, found: Verdict) -> Verdict:
+    """Add to the evidence of any word what held the engine back, or who disturbed it; nothing where nothing ran."""
+    told = any(line.startswith(_BOTTLENECK) for line in found.evidence)
+    if told or not series.samples or found.word is Word.NOT_APPLICABLE:
+        return found
+    return _with(found, disturbances(series) or _cause(series, series.samples))
 
 
 def _cause(series: Series, samples: tuple[Sample, ...]) -> Bottleneck:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
-from streamworthy.criteria.disturbed import despite_load
+from streamworthy.criteria.disturbed import despite_load, name_cause
 from streamworthy.criteria.evidence import evidence
 from streamworthy.criteria.series import open_verdict, unsettled
 from streamworthy.stats import decide
@@ -69,7 +69,7 @@ def judge_episodes(series: Series, limit: Limit, question: Question, told: Told)
         return unknown(f"{limit.gate}: found the limit {found}, expected one above 0", f"change it: {limit.see}")
     unsettled_verdict = unsettled(series, question.kind.format, question.values(series))
     if unsettled_verdict:
-        return unsettled_verdict
+        return name_cause(series, unsettled_verdict)
     used = replace(series, samples=series.samples[: decision(series, question).samples_count])
     return despite_load(
         used,

@@ -148,7 +148,7 @@ def _locking(lab, undo):
 def _evicting(lab, undo):
     group = undo.enter_context(lab.memory(2))
     undo.enter_context(other("pageout", group, lab.volume.shards[-1]))
-    return Setup(groups=(group,), plan={"decode_tokens": "32"})  # long enough to be met by an eviction
+    return Setup(groups=(group,), plan={"decode_tokens": "16"})  # long enough to be met by an eviction
 
 
 @machine("memory taken after the load", "cache disturbed", words=_OPEN)
