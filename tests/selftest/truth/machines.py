@@ -92,7 +92,7 @@ for _divisor in (2, 4, 8, 16):
 def _wide(lab, undo):
     undo.callback(lab.volume.set_read_ahead, READ_AHEAD_KIB)
     lab.volume.set_read_ahead(8192)
-    return Setup(groups=(undo.enter_context(lab.memory(1 / 2)),))
+    return Setup(groups=(undo.enter_context(lab.memory(1 / 2)),), plan={"decode_tokens": "4"})  # of 1.5 GB each
 
 
 @machine("RAM 1/2, disk at 50 MB/s", "disk", reads=True, lacks=_NO_BLKIO)
