@@ -111,6 +111,7 @@ def _plan(context: int, kv_type: str) -> EnginePlan:
         kv_type=kv_type.lower(),
         swa_full=False,
         parallel_slots=1,
+        prompt_cache_bytes=0,
         numa="disabled",
     )
 

@@ -117,7 +117,17 @@ def find_machine(root: Sysroot, subject: Subject | None) -> Machine:
         set_total_bytes=lambda: subject.set_total_bytes,
         engine_need_bytes=lambda plan: sum(line.size_bytes for line in subject.ledger(plan, machine.memory).anonymous),
     )
+    subject.far = lambda: _far(machine)
     return machine
+
+
+def _far(machine: Machine) -> str:
+    """Name the network or the relay that shards are read over; "" when all lie on this machine, or nobody can tell."""
+    try:
+        mounts = [volume.mount for volume in machine.volumes.volumes if volume.shards]
+    except ProbeError:
+        return ""
+    return "; ".join(f"{mount.network} at {mount.mount_point}" for mount in mounts if mount.network)
 
 
 def _known(size_bytes: int | None) -> int:

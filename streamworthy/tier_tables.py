@@ -75,6 +75,7 @@ _ENGINE = {
     "kv_type": required(choice("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")),
     "swa_full": required(FLAG),
     "parallel_slots": required(COUNT),
+    "prompt_cache": required(BYTES),
     "numa": required(choice("disabled", "distribute", "isolate", "numactl")),
     "reason": required(TEXT),
 }
@@ -182,6 +183,7 @@ def read_plan(table: object, faults: Faults) -> EnginePlan | None:
         return None
     _check_plan(values, faults)
     values["lock_bytes"] = int(values.pop("lock"))
+    values["prompt_cache_bytes"] = int(values.pop("prompt_cache"))
     del values["reason"]
     return EnginePlan(**values)
 

@@ -82,7 +82,16 @@ def tell_open(facts: HashFacts) -> tuple[str, ...]:
         return ()
     sources = ", ".join(manifest.sources) or "any manifest"
     parts = [_tell_unlisted(tensors) for tensors in facts.tensors if tensors.unlisted]
-    return (*facts.unread, *facts.unchecked, *parts, *(f"{name} is not in {sources}" for name in manifest.unlisted))
+    settled = {shard.expected.path for shard in facts.shards}
+    known = [entry.path for entry in (*manifest.expected, *manifest.tensors)] if facts.far else []
+    left = dict.fromkeys(f"{path.name}: not read" for path in known if path not in settled)
+    return (
+        *facts.unread,
+        *facts.unchecked,
+        *left,
+        *parts,
+        *(f"{name} is not in {sources}" for name in manifest.unlisted),
+    )
 
 
 def _tell_unlisted(tensors: TensorHashes) -> str:

@@ -45,6 +45,10 @@ _WHEN_UNREAD = (
     "sudo dmesg | tail    # shows read errors of the drive",
 )
 _WHEN_UNCHECKED = ("pip install xxhash    # or a manifest with sha256 lines: llama-gguf-hash --sha256 SHARD",)
+_WHEN_FAR = (
+    "sha256sum -c SHA256SUMS    # on the machine that has the disks",
+    "pytest -m qualify --rehash    # reads all of it over the network",
+)
 _HOW_TO_GET_A_MANIFEST = (
     "give the publisher's list: --sha256 SHA256SUMS",
     "hf download OWNER/REPOSITORY --include '*.gguf' --local-dir FOLDER    # keeps each file's hash beside it",
@@ -180,6 +184,11 @@ def hashes(facts: HashFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - every c
     if wrong or facts.manifest.missing:
         return _content_differs(facts, wrong, facts.manifest.missing)
     open_ = tell_open(facts)
+    if open_ and facts.far:
+        return unknown(
+            f"content not verified: {len(open_)} of {count} would be read over {facts.far}, and nobody asked for that",
+            "\n".join(_WHEN_FAR),
+        )
     if open_:
         how = _WHEN_UNREAD if facts.unread else _WHEN_UNCHECKED if facts.unchecked else _HOW_TO_GET_A_MANIFEST
         return unknown(f"content not verified: {len(open_)} of {count}: {some(open_)}", "\n".join(how))

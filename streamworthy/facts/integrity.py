@@ -108,6 +108,7 @@ class HashFacts:
     read_bytes: int  # read and hashed in this run
     read_seconds: float
     store_note: str  # why results are not kept; empty when they are
+    far: str  # over what the shards would have been read, so that only stored results were taken; empty: they were read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

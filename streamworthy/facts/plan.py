@@ -25,4 +25,5 @@ class EnginePlan:
     kv_type: str  # "f16", "q8_0", ... for K and V
     swa_full: bool  # keep sliding-window layers' KV for the whole context
     parallel_slots: int
+    prompt_cache_bytes: int  # that a server keeps of earlier prompts beside the KV cache
     numa: str  # llama.cpp's modes for several memory nodes: "disabled", "distribute", "isolate", "numactl"

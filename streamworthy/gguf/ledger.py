@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from streamworthy.errors import ProbeError
 from streamworthy.facts.fit import KvFacts, LedgerFacts, LedgerLine
 from streamworthy.gguf.kv_cache import effective_ubatch, measure_kv
+from streamworthy.units import format_counted
 
 if TYPE_CHECKING:
     from streamworthy.facts.gguf import ModelSizes
@@ -45,7 +46,7 @@ def draw_ledger(
 def _anonymous(
     metadata: Metadata, sizes: ModelSizes, kv: KvFacts, plan: EnginePlan, header_bytes: int
 ) -> tuple[LedgerLine, ...]:
-    context = f"{kv.context_tokens} tokens, {plan.parallel_slots} slots, {kv.kv_type}: {kv.basis}"
+    context = f"{kv.context_tokens} tokens, {format_counted(plan.parallel_slots, 'slot')}, {kv.kv_type}: {kv.basis}"
     lines = [
         LedgerLine(name="KV cache", size_bytes=kv.total_bytes, basis=context),
         LedgerLine(
@@ -59,6 +60,9 @@ def _anonymous(
             basis="estimate: 200 MiB and 12 times the header",
         ),
     ]
+    if plan.prompt_cache_bytes:
+        basis = "[engine] prompt_cache: earlier prompts that a server keeps"
+        lines.append(LedgerLine(name="prompt cache", size_bytes=plan.prompt_cache_bytes, basis=basis))
     if plan.lock_bytes > 0:
         lines.append(LedgerLine(name="locked region", size_bytes=plan.lock_bytes, basis="[engine] lock_bytes"))
     return tuple(lines)

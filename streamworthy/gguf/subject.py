@@ -62,6 +62,7 @@ class Subject:
         self._rehash = rehash
         self._hash_cache = hash_cache
         self._say = say
+        self.far: Callable[[], str] = lambda: ""  # over what the shards are read, where that is not this machine's disk
 
     @cached_property
     def listing(self) -> ShardListing:
@@ -252,17 +253,20 @@ class Subject:
     def hashes(self) -> HashFacts:
         """The shards' content against its manifest: the one property that reads all data, once until a file changes."""
         from streamworthy.gguf.hash_cache import default_cache
-        from streamworthy.gguf.hashes import verify
+        from streamworthy.gguf.hashes import verify, verify_stored
         from streamworthy.gguf.manifest import find_manifest
 
         paths = tuple(Path(shard.path) for shard in self.present)
         if not paths:
             raise ProbeError(f"{self.listing.folder}: no shard is there to verify")
+        manifest, cache, far = find_manifest(paths, self._manifest), self._hash_cache or default_cache(), self.far()
+        if far and not self._rehash:
+            return verify_stored(paths, manifest, cache, far)
         say = self._say
         return verify(
             paths,
-            find_manifest(paths, self._manifest),
-            cache=self._hash_cache or default_cache(),
+            manifest,
+            cache=cache,
             rehash=self._rehash,
             progress=(lambda progress: say(str(progress))) if say else None,
         )

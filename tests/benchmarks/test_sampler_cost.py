@@ -43,6 +43,7 @@ PLAN = EnginePlan(
     kv_type="f16",
     swa_full=False,
     parallel_slots=1,
+    prompt_cache_bytes=0,
 )
 
 

@@ -177,6 +177,7 @@ def test_the_engine_table_becomes_the_plan():
         kv_type="f16",
         swa_full=True,
         parallel_slots=1,
+        prompt_cache_bytes=0,
         numa="disabled",
     )
 

@@ -42,6 +42,7 @@ SOUND = HashFacts(
     read_bytes=2 * 2**30,
     read_seconds=1.0,
     store_note="",
+    far="",
 )
 
 
@@ -238,3 +239,15 @@ def test_a_hash_that_cannot_be_computed_here_leaves_it_open():
     assert found.word is Word.ERROR
     assert "xxh64" in found.cause
     assert found.fix[0].startswith("pip install xxhash")
+
+
+def test_shards_on_a_network_are_not_read_unasked():
+    """What stands from before counts; what does not is open, with both ways on."""
+    far = replace(SOUND, shards=SOUND.shards[:1], read_bytes=0, far="nfs4 at /models")
+    found = hashes(far, LIMIT)
+    assert found.word is Word.ERROR
+    assert found.cause == (
+        "content not verified: 1 of 2 shards would be read over nfs4 at /models, and nobody asked for that"
+    )
+    assert found.fix[1].startswith("pytest -m qualify --rehash")
+    assert hashes(replace(SOUND, far="nfs4 at /models"), LIMIT).word is Word.PASS

@@ -82,6 +82,7 @@ def test_every_shard_is_held_against_its_line(shards):
         read_bytes=13_001_000,
         read_seconds=facts.read_seconds,
         store_note="hash results are not kept",
+        far="",
     )
     assert facts.read_seconds > 0
 

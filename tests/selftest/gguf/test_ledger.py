@@ -56,7 +56,7 @@ def test_every_line_has_its_size_and_basis(subject):
         LedgerLine(
             name="KV cache",
             size_bytes=kv.total_bytes,
-            basis="4096 tokens, 1 slots, f16: grouped-query attention, sliding window of 128",
+            basis="4096 tokens, 1 slot, f16: grouped-query attention, sliding window of 128",
         ),
         LedgerLine(
             name="compute buffers",
@@ -70,6 +70,12 @@ def test_every_line_has_its_size_and_basis(subject):
         ),
     )
     assert (found.available_bytes, found.available_basis, found.partial) == (24 * 2**30, "MemAvailable", False)
+
+
+def test_a_servers_prompt_cache_is_a_line_of_its_own(subject):
+    """8 GiB that llama-server keeps unless it is told not to are memory that cannot be dropped."""
+    found = subject.ledger(replace(PLAN, prompt_cache_bytes=8 * 2**30), MEMORY)
+    assert [(line.name, line.size_bytes) for line in found.anonymous][-1] == ("prompt cache", 8 * 2**30)
 
 
 def test_a_locked_region_is_a_line_of_its_own(subject):

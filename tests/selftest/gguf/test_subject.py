@@ -1,5 +1,6 @@
 """The model as gates see it: lazy, named from any shard, and clear about what is partial."""
 
+import hashlib
 import os
 import resource
 import time
@@ -262,3 +263,20 @@ def test_data_below_a_faulty_header_are_not_judged(shards):
     shards[1].write_bytes(raw)
     with pytest.raises(ProbeError, match=f"the header of {shards[1].name} "):
         _ = Subject(shards[0]).tensors
+
+
+def test_shards_that_are_far_are_hashed_only_when_asked(shards, tmp_path):
+    """Nothing is read; a result that stands is taken; --rehash asks."""
+    sums = tmp_path / "sums"
+    sums.write_text("".join(f"{hashlib.sha256(shard.read_bytes()).hexdigest()}  {shard.name}\n" for shard in shards))
+    cache = HashCache(tmp_path / "hashes")
+
+    def hashes(*, rehash=False):
+        subject = Subject(shards[0], manifest=sums, hash_cache=cache, rehash=rehash)
+        subject.far = lambda: "nfs4 at /models"
+        return subject.hashes
+
+    assert (hashes().shards, hashes().far, hashes().read_bytes) == ((), "nfs4 at /models", 0)
+    asked = hashes(rehash=True)
+    assert (asked.far, asked.read_bytes) == ("", sum(shard.stat().st_size for shard in shards))
+    assert [shard.found.stored for shard in hashes().shards] == [True] * len(shards)
