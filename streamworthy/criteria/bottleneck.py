@@ -27,7 +27,9 @@ _BUSY_CORES_SHARE = 0.5
 _BANDWIDTH_SHARE = 0.7  # of the roof: what is left is the engine's inner loop
 _WASTE_RATIO = 3.0  # two thirds of what is read are in vain
 _FAULT_SLABS = 2.0  # a fault brings what nobody asked for
-_LIMITED_WAIT_SHARE, _LIMITED_BUSY_SHARE = 0.5, 0.15  # somebody waits and the device does not: a limit
+# Who waits for a device keeps it busy: 0.9 seconds of it a second of waiting were seen, 0.06 where a limit held reads
+# back before the device.
+_LIMITED_WAIT_SHARE, _LIMITED_BUSY_RATIO = 0.2, 0.25
 _REFAULTED_SHARE = 0.5
 _SLOW_DISK_SHARE = 0.5  # of what the tier's disk gives to page faults
 
@@ -136,7 +138,7 @@ def _widest_window(seen: Picture) -> int:
 
 def _limited_disk(seen: Picture) -> Bottleneck | None:
     wait, busy = seen.io_wait_share, seen.device_busy_share
-    if wait is None or busy is None or wait < _LIMITED_WAIT_SHARE or busy > _LIMITED_BUSY_SHARE:
+    if wait is None or busy is None or wait < _LIMITED_WAIT_SHARE or busy > _LIMITED_BUSY_RATIO * wait:
         return None
     return Bottleneck(
         word=Cause.DISK,

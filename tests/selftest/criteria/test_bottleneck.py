@@ -91,6 +91,7 @@ def wide(kib):
         (STREAMING, {"refaulted_share": 0.1}, Cause.DISK),
         (STREAMING, {"refaulted_share": None}, Cause.DISK),
         (STREAMING, {"io_wait_share": 0.66, "device_busy_share": 0.01, "read_bytes_per_second": 50e6}, Cause.DISK),
+        (STREAMING, {"io_wait_share": 0.47, "device_busy_share": 0.03, "read_bytes_per_second": 50e6}, Cause.DISK),
         (STREAMING, {"io_wait_share": 0.66, "device_busy_share": 0.9, "read_bytes_per_second": 40e6}, Cause.DISK),
     ],
 )
