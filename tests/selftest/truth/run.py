@@ -70,8 +70,8 @@ def ask(lab, setup, healthy, options):
     )
 
 
-def run_machines(scratch, size_bytes, seed, machines, *, options, patience_seconds):
-    """Make each machine in turn, when nobody else is on this one, and give its row."""
+def run_machines(scratch, size_bytes, seed, machines, *, options, patience_seconds, again=False):
+    """Make each machine in turn, when nobody else is on this one, and give its row; of one made again, the second."""
     order = list(machines)
     random.Random(seed).shuffle(order)  # noqa: S311 - no secret
     with made_lab(scratch, size_bytes, seed, patience_seconds) as (lab, healthy):
@@ -84,11 +84,14 @@ def run_machines(scratch, size_bytes, seed, machines, *, options, patience_secon
             if machine.lacks:
                 show(f"{machine.name:31} skipped: {machine.lacks}")
                 continue
-            wait_until_quiet(patience_seconds)
-            with ExitStack() as undo:
-                said = ask(lab, machine.make(lab, undo), healthy, (*_JUDGED, *options))
-            row = Row(machine=machine, size_bytes=size_bytes, seed=seed, said=said)
-            print_row(row)
+            for _ in range(1 + again):
+                wait_until_quiet(patience_seconds)
+                with ExitStack() as undo:
+                    said = ask(lab, machine.make(lab, undo), healthy, (*_JUDGED, *options))
+                row = Row(machine=machine, size_bytes=size_bytes, seed=seed, said=said)
+                print_row(row)
+                if not row.problem:
+                    break
             yield row
 
 
@@ -133,6 +136,9 @@ def _arguments(arguments):
     add("--json", type=Path, metavar="FILE", help="keep everything that was learned")
     add("--healthy", type=int, metavar="N", help="instead: every performance gate, N times on the healthy machine")
     add("--scratch", type=Path, metavar="DIR", help="folder on a disk, for the sample (default: the temporary folder)")
+    add(
+        "--again", action="store_true", help="make a machine once more whose cause was wrong: for one that others share"
+    )
     add("--disturb", action="store_true", help="measure beside others, on a machine that is never quiet")
     add("--patience", type=float, default=60.0, metavar="SECONDS", help="to wait for others before each machine")
     return parser.parse_args(arguments)
@@ -152,7 +158,9 @@ def main(arguments=None):
     machines = [machine for name, machine in MACHINES.items() if re.search(asked.only, name)]
     options, rows = ("--disturb",) if asked.disturb else (), []
     for run in runs:
-        for row in run_machines(asked.scratch, *run, machines, options=options, patience_seconds=asked.patience):
+        for row in run_machines(
+            asked.scratch, *run, machines, options=options, patience_seconds=asked.patience, again=asked.again
+        ):
             rows.append(row)
             if asked.json:
                 asked.json.write_text(json.dumps([each.record for each in rows], indent=1))
