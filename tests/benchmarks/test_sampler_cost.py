@@ -44,6 +44,7 @@ PLAN = EnginePlan(
     swa_full=False,
     parallel_slots=1,
     prompt_cache_bytes=0,
+    numa="disabled",
 )
 
 
