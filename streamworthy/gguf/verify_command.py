@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-_EXIT_CODES = {Word.PASS: 0, Word.FAIL: 1, Word.ERROR: 10}
+_EXIT_CODES = {Word.PASS: 0, Word.ADVICE: 0, Word.FAIL: 1, Word.ERROR: 10}
 _NO_BOUNDS = Limit(
     gate="integrity.hashes", level="require", unknown="error", values={}, reason="", basis="", see="the command line"
 )
