@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.facts.inspection import Completeness, Inspection
-from streamworthy.facts.plan import EnginePlan
+from streamworthy.facts.plan import PLAIN_PLAN, EnginePlan
 from streamworthy.gguf.names import engine_name
 from streamworthy.gguf.subject import Subject
 from streamworthy.gguf.tensor_kinds import measure_kinds
@@ -98,22 +99,7 @@ def _plan(context: int, kv_type: str) -> EnginePlan:
         raise UsageError(
             f"--kv-type: found '{kv_type}'{why}, expected one of {', '.join(_KV_TYPES)}", fix="--kv-type f16"
         )
-    return EnginePlan(
-        context_tokens=context,
-        prompt_tokens=context,
-        decode_tokens=1,
-        threads=None,
-        batch_tokens=2048,  # llama.cpp's defaults, here and below
-        ubatch_tokens=512,
-        mmap=True,
-        repack=False,
-        lock_bytes=0,
-        kv_type=kv_type.lower(),
-        swa_full=False,
-        parallel_slots=1,
-        prompt_cache_bytes=0,
-        numa="disabled",
-    )
+    return replace(PLAIN_PLAN, context_tokens=context, prompt_tokens=context, decode_tokens=1, kv_type=kv_type.lower())
 
 
 def _kv(subject: Subject, plan: EnginePlan) -> tuple[KvFacts | None, str]:

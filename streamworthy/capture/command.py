@@ -17,7 +17,7 @@ from streamworthy.capture.known_names import make_scrubber
 from streamworthy.capture.recorder import RecordingSysroot
 from streamworthy.capture.tree import write_tree
 from streamworthy.errors import ProbeError, UsageError
-from streamworthy.facts.plan import EnginePlan
+from streamworthy.facts.plan import PLAIN_PLAN
 from streamworthy.probes.machine import Machine
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.units import format_bytes
@@ -31,23 +31,6 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 _ASSUMED_SET_BYTES = 390 * 10**9  # a 744B-class MoE at about 4.3 bits, for which the laptop tiers are written
-# Locks nothing, so that the limit is read without asking what a tier would lock.
-_PLAN = EnginePlan(
-    context_tokens=512,
-    prompt_tokens=1,
-    decode_tokens=1,
-    threads=None,
-    batch_tokens=1,
-    ubatch_tokens=1,
-    mmap=True,
-    repack=False,
-    lock_bytes=0,
-    kv_type="f16",
-    swa_full=False,
-    parallel_slots=1,
-    prompt_cache_bytes=0,
-    numa="disabled",
-)
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -86,7 +69,7 @@ def _target(name: str, output: Path) -> Path:
 def _machine(root: Sysroot, model: Path | None, say: Callable[[str], None]) -> Machine:
     if model is None:
         say(f"no --model: a set of {format_bytes(_ASSUMED_SET_BYTES)} to come in {Path.cwd()} is assumed")
-        return Machine(root, plan=_PLAN, folder=Path.cwd(), set_total_bytes=lambda: _ASSUMED_SET_BYTES)
+        return Machine(root, plan=PLAIN_PLAN, folder=Path.cwd(), set_total_bytes=lambda: _ASSUMED_SET_BYTES)
     from streamworthy.gguf.subject import Subject
 
     subject = Subject(model)
@@ -98,7 +81,7 @@ def _machine(root: Sysroot, model: Path | None, say: Callable[[str], None]) -> M
         except ProbeError:  # the captured machine is judged, not its model
             return sum(path.stat().st_size for path in paths)
 
-    return Machine(root, plan=_PLAN, model_paths=paths, set_total_bytes=total)
+    return Machine(root, plan=PLAIN_PLAN, model_paths=paths, set_total_bytes=total)
 
 
 def capture(recorded: RecordingSysroot, machine: Machine, folder: Path, say: Callable[[str], None]) -> int:
@@ -114,7 +97,7 @@ def capture(recorded: RecordingSysroot, machine: Machine, folder: Path, say: Cal
         (partial / "machine.toml").write_text(
             format_answers({**_source(folder.name), **scrubber.answer(answers)}), encoding="utf-8"
         )
-        different = differing(facts, learn(Machine(Sysroot(partial), plan=_PLAN)), scrubber)
+        different = differing(facts, learn(Machine(Sysroot(partial), plan=PLAIN_PLAN)), scrubber)
         partial.rename(folder)
     except OSError as error:
         raise UsageError(f"{folder}: cannot be written: {error.strerror}", fix="give --output DIR") from error

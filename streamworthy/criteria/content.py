@@ -83,8 +83,8 @@ def tell_open(facts: HashFacts) -> tuple[str, ...]:
     sources = ", ".join(manifest.sources) or "any manifest"
     parts = [_tell_unlisted(tensors) for tensors in facts.tensors if tensors.unlisted]
     settled = {shard.expected.path for shard in facts.shards}
-    known = [entry.path for entry in (*manifest.expected, *manifest.tensors)] if facts.far else []
-    left = dict.fromkeys(f"{path.name}: not read" for path in known if path not in settled)
+    paths = (*(each.path for each in manifest.expected), *(each.path for each in manifest.tensors))
+    left = dict.fromkeys(f"{path.name}: not read" for path in paths if facts.far and path not in settled)
     return (
         *facts.unread,
         *facts.unchecked,

@@ -27,3 +27,22 @@ class EnginePlan:
     parallel_slots: int
     prompt_cache_bytes: int  # that a server keeps of earlier prompts beside the KV cache
     numa: str  # llama.cpp's modes for several memory nodes: "disabled", "distribute", "isolate", "numactl"
+
+
+# One conversation on mapped weights with llama.cpp's own batch sizes: assumed where no tier says otherwise.
+PLAIN_PLAN = EnginePlan(
+    context_tokens=4096,
+    prompt_tokens=64,
+    decode_tokens=16,
+    threads=None,
+    batch_tokens=2048,
+    ubatch_tokens=512,
+    mmap=True,
+    repack=False,
+    lock_bytes=0,
+    kv_type="f16",
+    swa_full=False,
+    parallel_slots=1,
+    prompt_cache_bytes=0,
+    numa="disabled",
+)

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from bisect import bisect_left
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -19,7 +19,7 @@ import pytest
 from streamworthy.bench.sampler import TICK_SECONDS, Sampler
 from streamworthy.bench.sources import Sources
 from streamworthy.engine.runner import Engine
-from streamworthy.facts.plan import EnginePlan
+from streamworthy.facts.plan import PLAIN_PLAN
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.sample.make import ensure_sample
 from streamworthy.sample.spec import DEFAULT_SIZE_BYTES, spec_for_size
@@ -30,21 +30,8 @@ pytestmark = pytest.mark.benchmark
 TOGGLE_SECONDS = 0.4
 TOGGLES = 201  # on, off, on, ...: a hundred stretches with the sampler, each between two without
 MOST_SHARE = 0.01
-PLAN = EnginePlan(
-    context_tokens=32_768,
-    prompt_tokens=16,
-    decode_tokens=32_000,
-    threads=None,
-    batch_tokens=64,
-    ubatch_tokens=64,
-    mmap=True,
-    repack=False,
-    lock_bytes=0,
-    kv_type="f16",
-    swa_full=False,
-    parallel_slots=1,
-    prompt_cache_bytes=0,
-    numa="disabled",
+PLAN = replace(
+    PLAIN_PLAN, context_tokens=32_768, prompt_tokens=16, decode_tokens=32_000, batch_tokens=64, ubatch_tokens=64
 )
 
 

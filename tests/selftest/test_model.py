@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamworthy import model
-from streamworthy.facts.plan import EnginePlan
+from streamworthy.facts.plan import PLAIN_PLAN
 from streamworthy.facts.tier import Efficiency, ModelBytes, Reference, Roofs
 
 GB = 10**9
@@ -31,22 +31,7 @@ ROOFS = Roofs(
 LOSSLESS = Efficiency(
     load_share=1, mmap_share=1, memory_share=1, serial_share=1, read_amplification_ratio=1, start_seconds=0
 )
-PLAN = EnginePlan(
-    context_tokens=1000,
-    prompt_tokens=100,
-    decode_tokens=8,
-    threads=None,
-    batch_tokens=512,
-    ubatch_tokens=512,
-    mmap=True,
-    repack=False,
-    lock_bytes=0,
-    kv_type="f16",
-    swa_full=False,
-    parallel_slots=1,
-    prompt_cache_bytes=0,
-    numa="disabled",
-)
+PLAN = replace(PLAIN_PLAN, context_tokens=1000, prompt_tokens=100, decode_tokens=8, batch_tokens=512)
 
 
 def test_a_token_reads_the_used_share_of_the_experts():

@@ -8,32 +8,26 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from streamworthy.criteria import decode, first_token, load, prefill
 from streamworthy.criteria.spec import Limit
 from streamworthy.engine.pool import Pool
 from streamworthy.engine.task import ANSWER_PROMPT, EngineTask
-from streamworthy.facts.plan import EnginePlan
+from streamworthy.facts.plan import PLAIN_PLAN
 from streamworthy.sample.reference import load_reference
 
 _ANSWER_TOKENS = 6  # a token can take seconds here
 
-PLAN = EnginePlan(
+PLAN = replace(
+    PLAIN_PLAN,
     context_tokens=256,
     prompt_tokens=32,
     decode_tokens=8,
     threads=1,
     batch_tokens=32,
     ubatch_tokens=32,
-    mmap=True,
-    repack=False,
-    lock_bytes=0,
-    kv_type="f16",
-    swa_full=False,
-    parallel_slots=1,
-    prompt_cache_bytes=0,
-    numa="disabled",
 )
 
 

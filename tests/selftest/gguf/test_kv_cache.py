@@ -6,26 +6,11 @@ import pytest
 
 from streamworthy.errors import ProbeError
 from streamworthy.facts.fit import KvFacts
-from streamworthy.facts.plan import EnginePlan
+from streamworthy.facts.plan import PLAIN_PLAN
 from streamworthy.gguf.kv_cache import effective_ubatch, measure_kv
 from streamworthy.gguf.metadata import Metadata
 
-PLAN = EnginePlan(
-    context_tokens=4096,
-    prompt_tokens=64,
-    decode_tokens=16,
-    threads=None,
-    batch_tokens=512,
-    ubatch_tokens=512,
-    mmap=True,
-    repack=False,
-    lock_bytes=0,
-    kv_type="f16",
-    swa_full=False,
-    parallel_slots=1,
-    prompt_cache_bytes=0,
-    numa="disabled",
-)
+PLAN = replace(PLAIN_PLAN, batch_tokens=512)
 GQA = {
     "block_count": 2,
     "embedding_length": 512,
