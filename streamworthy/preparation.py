@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.disk import ReadAheadFacts
     from streamworthy.facts.memory import MemoryFacts
     from streamworthy.facts.request import Request
+    from streamworthy.facts.workload import MeasuredRoofs
     from streamworthy.probes.sysroot import Sysroot
     from streamworthy.thresholds import Tier
 
@@ -172,12 +173,12 @@ def make_pool(  # noqa: PLR0913 - what a run knows before its first episode
     *,
     asked: tuple[str, ...],
     say: Callable[[str], None],
-    memory_roof: Callable[[], float | None],
+    measured: Callable[[], MeasuredRoofs],
 ) -> Pool:
     """Make the pool of timed episodes; ProbeError when model or machine cannot be described to the engine.
 
     Only gates that are asked want further episodes; the chance of a false word is shared by all that the tier has.
-    ``memory_roof`` gives the memory's bandwidth once it was measured.
+    ``measured`` gives the roofs that were measured by then.
     """
     from streamworthy.criteria.statistical import asked_gates, more_wanted
     from streamworthy.engine.pool import Pool
@@ -192,7 +193,7 @@ def make_pool(  # noqa: PLR0913 - what a run knows before its first episode
         progress=say,
         gates_count=max(1, len(asked_gates(tier.limits))),
         wanted=lambda series: more_wanted(series, limits),
-        memory_roof=memory_roof,
+        measured=measured,
     )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from streamworthy.applies import check_applies, choose_tier
 from streamworthy.criteria.statistical import asked_gates
 from streamworthy.errors import ProbeError, StreamworthyError, UsageError
+from streamworthy.facts.workload import NOTHING_MEASURED
 from streamworthy.preparation import (
     BUDGET_SECONDS,
     applicability,
@@ -90,7 +91,7 @@ class Qualification:
                 self.subject,
                 asked=self.asked,
                 say=self.say,
-                memory_roof=lambda: self.bench.memory_roof if self.bench else None,
+                measured=lambda: self.bench.measured if self.bench else NOTHING_MEASURED,
             )
         return self.pool
 

@@ -6,10 +6,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from streamworthy.bench.memory import PASSES, measure_bandwidth
+from streamworthy.facts.workload import MeasuredRoofs
 
 if TYPE_CHECKING:
     from streamworthy.bench.disk import Disk
     from streamworthy.facts.bandwidth import BandwidthFacts
+    from streamworthy.facts.disk import SequentialReads
     from streamworthy.gguf.subject import Subject
     from streamworthy.probes.machine import Machine
 
@@ -32,9 +34,15 @@ class Bench:
         self._available_bytes = available_bytes
 
     @property
-    def memory_roof(self) -> float | None:
-        """The best pass of the bandwidth, in bytes a second; None: nobody has asked for it so far."""
-        return vars(self)["bandwidth"].best_bytes_per_second if "bandwidth" in vars(self) else None
+    def measured(self) -> MeasuredRoofs:
+        """What was measured so far; nothing is measured for it."""
+        bandwidth: BandwidthFacts | None = vars(self).get("bandwidth")
+        sequential: SequentialReads | None = vars(self.disk).get("sequential")
+        eight = None if sequential is None or sequential.state.doubts else sequential.eight
+        return MeasuredRoofs(
+            memory_bytes_per_second=bandwidth.best_bytes_per_second if bandwidth else None,
+            disk_bytes_per_second=eight.rate_bytes_per_second if eight else None,
+        )
 
     @cached_property
     def bandwidth(self) -> BandwidthFacts:

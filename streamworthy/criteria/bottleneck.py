@@ -31,6 +31,7 @@ _FAULT_SLABS = 2.0  # a fault brings what nobody asked for
 # back before the device.
 _LIMITED_WAIT_SHARE, _LIMITED_BUSY_RATIO = 0.2, 0.25
 _REFAULTED_SHARE = 0.5
+_FAULTS_BIND_SHARE = 0.5  # of what the drive gives without page faults
 _SLOW_DISK_SHARE = 0.5  # of what the tier's disk gives to page faults
 
 
@@ -176,6 +177,9 @@ def _disk_is_slow(seen: Picture) -> bool:
 
 def _disk(seen: Picture) -> Bottleneck:
     wait = "" if seen.io_wait_share is None else f", which is waited for {format_share(seen.io_wait_share)} of the time"
+    best = seen.workload.measured.disk_bytes_per_second
+    if best is not None and seen.read_bytes_per_second < _FAULTS_BIND_SHARE * best:
+        wait += f"; the drive gives {format_rate(best)} past the page cache, so page faults bind and not the drive"
     return Bottleneck(
         word=Cause.DISK,
         reason=f"{format_bytes(seen.read_per_token_bytes)} {'a token' if seen.tokens_per_second else 'in all'} come at "
@@ -196,10 +200,10 @@ def _prompt_fix(seen: Picture) -> tuple[str, ...]:
 
 def _processor(seen: Picture) -> Bottleneck:
     work = seen.workload
-    roof = work.measured_memory_bytes_per_second or work.memory_bytes_per_second
+    roof = work.measured.memory_bytes_per_second or work.memory_bytes_per_second
     part = seen.tokens_per_second * work.bytes_per_token / roof
-    whose = "tier's" if work.measured_memory_bytes_per_second is None else "machine's"
-    known = work.measured_memory_bytes_per_second is not None or part <= 1  # beyond the tier's, this memory is faster
+    whose = "tier's" if work.measured.memory_bytes_per_second is None else "machine's"
+    known = work.measured.memory_bytes_per_second is not None or part <= 1  # beyond the tier's, this memory is faster
     if known and part > _BANDWIDTH_SHARE:
         return Bottleneck(
             word=Cause.MEMORY_BANDWIDTH,

@@ -10,6 +10,7 @@ from streamworthy.engine.collector import BUDGET_SHARES, Allowance, Collected, C
 from streamworthy.engine.runner import Engine
 from streamworthy.engine.session import stays_on_disk
 from streamworthy.facts.episode import Answers, EngineFailure, Mapping, Series
+from streamworthy.facts.workload import NOTHING_MEASURED
 from streamworthy.stats_plan import plan_for
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from streamworthy.engine.metrics import Metric
     from streamworthy.engine.task import EngineTask
     from streamworthy.facts.episode import EngineBuild, Episode
+    from streamworthy.facts.workload import MeasuredRoofs
 
 _LOCKED = "the engine keeps the weights in its own memory (repack, mlock or mmap off): decode has no cold state"
 _UNSEEN = "evicted weights came back without device reads: this file system's reads are not accounted"
@@ -31,8 +33,8 @@ class Pool:
     ``budget_seconds`` is the depth's time for all episodes; ``depth`` its name, for messages. Without ``disturb``
     nothing is evicted or loaded while another process maps the shards or reads their device. ``progress`` gets one
     plain line an episode. ``gates_count`` gates share the chance of a false word; ``wanted`` gives how many more
-    samples a gate needs after those of its series, None stands for those of the first look. ``memory_roof`` gives the
-    memory's bandwidth once it was measured. ``start`` makes an engine process and exists for tests.
+    samples a gate needs after those of its series, None stands for those of the first look. ``measured`` gives
+    the roofs that were measured by then. ``start`` makes an engine process and exists for tests.
     """
 
     def __init__(  # noqa: PLR0913 - what a run of episodes is bounded by
@@ -46,7 +48,7 @@ class Pool:
         progress: Callable[[str], None],
         gates_count: int = 1,
         wanted: Callable[[Series], int] | None = None,
-        memory_roof: Callable[[], float | None] = lambda: None,
+        measured: Callable[[], MeasuredRoofs] = lambda: NOTHING_MEASURED,
         start: Callable[[Path], Engine] = Engine,
     ) -> None:
         """Take what is to be run; nothing starts before a gate asks."""
@@ -60,7 +62,7 @@ class Pool:
         )
         self._wanted = wanted or (lambda series: max(0, series.wanted_count - len(series.samples)))
         self._task = task
-        self._memory_roof = memory_roof
+        self._measured = measured
         self._collector = Collector(
             task, allowance, start=lambda: start(scratch), progress=progress, wanted=self._more_of
         )
@@ -103,7 +105,7 @@ class Pool:
             wanted_count=self._plan.looks[0].count,
             depth=self._plan.depth,
             gates_count=self._plan.gates_count,
-            workload=self._task.workload(self._memory_roof()),
+            workload=self._task.workload(self._measured()),
             excluded=excluded,
             refused=found.refused,
             refused_fix=found.refused_fix,

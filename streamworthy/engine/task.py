@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from streamworthy.facts.disk import ReadAheadFacts
     from streamworthy.facts.plan import EnginePlan
+    from streamworthy.facts.workload import MeasuredRoofs
 
 ANSWER_PROMPT = "The capital of France is"
 ANSWER_TOKENS = 16
@@ -48,7 +49,7 @@ class EngineTask:
     answer_tokens: int
     answer_reference: tuple[int, ...] | None
 
-    def workload(self, measured_memory_bytes_per_second: float | None) -> Workload:
+    def workload(self, measured: MeasuredRoofs) -> Workload:
         """Give what a token takes and what the tier's machine gives it."""
         return Workload(
             file_bytes=self.file_bytes,
@@ -58,7 +59,7 @@ class EngineTask:
             read_ahead=self.read_ahead,
             fault_bytes_per_second=self.fault_bytes_per_second,
             memory_bytes_per_second=self.memory_bytes_per_second,
-            measured_memory_bytes_per_second=measured_memory_bytes_per_second,
+            measured=measured,
         )
 
     @property

@@ -10,6 +10,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredRoofs:
+    """What this machine gave without an engine; None: not measured in this run so far, or not plausible."""
+
+    memory_bytes_per_second: float | None  # read only, the best pass
+    disk_bytes_per_second: float | None  # in order, past the page cache, eight reads in flight
+
+
+NOTHING_MEASURED = MeasuredRoofs(memory_bytes_per_second=None, disk_bytes_per_second=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
     """One model under one engine plan, on a machine that just meets the tier."""
 
@@ -20,7 +31,7 @@ class Workload:
     read_ahead: ReadAheadFacts | None  # of the devices that hold the shards; None: not known
     fault_bytes_per_second: float  # the tier's disk as page faults on slabs use it
     memory_bytes_per_second: float  # the tier's, read only
-    measured_memory_bytes_per_second: float | None  # of this machine; None: not measured in this run so far
+    measured: MeasuredRoofs
 
     @property
     def ceiling_tokens_per_second(self) -> float:

@@ -10,7 +10,7 @@ from streamworthy.criteria.bottleneck import find_bottleneck
 from streamworthy.criteria.picture import Picture
 from streamworthy.facts.cause import Cause
 from streamworthy.facts.disk import ReadAhead, ReadAheadFacts
-from streamworthy.facts.workload import Workload
+from streamworthy.facts.workload import NOTHING_MEASURED, Workload
 
 _SLAB = 147_000
 _WORK = Workload(
@@ -21,7 +21,7 @@ _WORK = Workload(
     read_ahead=None,
     fault_bytes_per_second=300e6,
     memory_bytes_per_second=70e9,
-    measured_memory_bytes_per_second=None,
+    measured=NOTHING_MEASURED,
 )
 RESIDENT = Picture(
     workload=_WORK,
@@ -124,8 +124,17 @@ def test_more_than_the_tiers_memory_gives_is_no_bandwidth_bound():
 
 def test_a_measured_memory_bandwidth_counts_before_the_tiers():
     """A machine with one memory channel is slow for that, whatever the tier's machine has."""
-    slow = replace(_WORK, measured_memory_bytes_per_second=25e9)
+    slow = replace(_WORK, measured=replace(NOTHING_MEASURED, memory_bytes_per_second=25e9))
     assert find_bottleneck(replace(RESIDENT, workload=slow)).word is Cause.MEMORY_BANDWIDTH
+
+
+def test_page_faults_that_leave_the_drive_idle_are_named():
+    """0.9 of 6 GB/s: another drive would not help."""
+    work = replace(_WORK, measured=replace(NOTHING_MEASURED, disk_bytes_per_second=6e9))
+    seen = replace(STREAMING, workload=work, refaulted_share=0.0, read_bytes_per_second=0.9e9)
+    assert find_bottleneck(seen).reason.endswith(
+        "; the drive gives 6.0 GB/s past the page cache, so page faults bind and not the drive"
+    )
 
 
 def test_a_prompt_has_no_read_ahead_to_blame():

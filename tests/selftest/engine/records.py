@@ -17,7 +17,7 @@ from streamworthy.facts.episode import (
     Sample,
     Series,
 )
-from streamworthy.facts.workload import Workload
+from streamworthy.facts.workload import NOTHING_MEASURED, Workload
 
 MIB = 2**20
 
@@ -29,7 +29,7 @@ WORKLOAD = Workload(
     read_ahead=None,
     fault_bytes_per_second=300e6,
     memory_bytes_per_second=40.0 * 20 * MIB,
-    measured_memory_bytes_per_second=None,
+    measured=NOTHING_MEASURED,
 )
 
 COUNTERS = Counters(

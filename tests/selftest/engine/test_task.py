@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from streamworthy.engine.task import EngineTask
+from streamworthy.facts.workload import NOTHING_MEASURED
 from tests.selftest.engine.run_pool import PLAN
 
 _GB = 10**9
@@ -33,7 +34,7 @@ _TASK = EngineTask(
 
 def test_the_ceiling_is_bandwidth_over_bytes_per_token():
     """80 GB/s and 20 GB a token are four tokens a second."""
-    assert _TASK.workload(None).ceiling_tokens_per_second == 4.0
+    assert _TASK.workload(NOTHING_MEASURED).ceiling_tokens_per_second == 4.0
 
 
 @pytest.mark.parametrize(("size", "seconds"), [(0, 300.0), (60 * _GB, 300.0), (61 * _GB, 305.0), (400 * _GB, 2000.0)])
