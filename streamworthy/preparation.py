@@ -10,6 +10,7 @@ from streamworthy.facts.tier import ApplicabilityFacts
 from streamworthy.gguf.subject import Subject
 from streamworthy.probes.home import probe_cache_folder
 from streamworthy.probes.machine import Machine
+from streamworthy.probes.mountinfo import is_far
 from streamworthy.units import BYTES, format_bytes
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _far(machine: Machine) -> str:
         mounts = [volume.mount for volume in machine.volumes.volumes if volume.shards]
     except ProbeError:
         return ""
-    return "; ".join(f"{mount.network} at {mount.mount_point}" for mount in mounts if mount.network)
+    return "; ".join(f"{mount.fstype} at {mount.mount_point}" for mount in mounts if is_far(mount.fstype))
 
 
 def _known(size_bytes: int | None) -> int:

@@ -51,7 +51,28 @@ _REMOTE = frozenset(
         "vmhgfs",
     )
 )
-
+# FUSE drivers that fetch what they give; others relay what lies on this machine.
+_FETCHING = frozenset(
+    (
+        "blobfuse",
+        "blobfuse2",
+        "ceph",
+        "ceph-fuse",
+        "curlftpfs",
+        "davfs2",
+        "gcsfuse",
+        "glusterfs",
+        "goofys",
+        "httpfs",
+        "juicefs",
+        "mount-s3",
+        "rclone",
+        "s3fs",
+        "seaweedfs",
+        "smbnetfs",
+        "sshfs",
+    )
+)
 
 MEMORY_FILESYSTEMS = frozenset(("tmpfs", "ramfs", "hugetlbfs"))
 
@@ -154,6 +175,11 @@ def _ask_kernel(root: Sysroot, real_path: str) -> int | None:
         os.close(descriptor)
     match = re.search(r"^mnt_id:\s*([0-9]+)$", text, flags=re.MULTILINE)
     return int(match[1]) if match else None
+
+
+def is_far(fstype: str) -> bool:
+    """Tell whether reads go to another system: over a network, or through a hypervisor's or a guest's relay."""
+    return fstype in _REMOTE or fstype.removeprefix("fuse.") in _FETCHING
 
 
 def network_kind(fstype: str) -> str | None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from streamworthy.errors import ParseError, ProbeError
 from streamworthy.facts.storage import Mount
 from streamworthy.probes.mountinfo import (
+    is_far,
     mount_of,
     network_kind,
     parse_mountinfo,
@@ -146,3 +147,21 @@ def test_the_kernels_answer_is_taken_from_a_capture(tmp_path):
     root.answers = {"mount_of": [{"path": "/m/a", "mount_id": 21}]}
     assert probe_mount_of(root, probe_mounts(root), "/m/a").mount_id == 21
     assert probe_mount_of(root, probe_mounts(root), "/m/b").mount_id == 22
+
+
+@pytest.mark.parametrize(
+    ("fstype", "far"),
+    [
+        ("nfs4", True),
+        ("virtiofs", True),
+        ("fuse.sshfs", True),
+        ("fuse.rclone", True),
+        ("fuse.fusefat", False),
+        ("fuse", False),
+        ("fuseblk", False),
+        ("ext4", False),
+    ],
+)
+def test_a_driver_that_fetches_is_told_from_one_that_relays(fstype, far):
+    """Reading hundreds of GB through the first takes a network's time."""
+    assert is_far(fstype) is far
