@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from streamworthy.criteria.filesystem_types import moving
 from streamworthy.criteria.finding import Finding
-from streamworthy.units import format_seconds
+from streamworthy.units import format_counted, format_seconds
 from streamworthy.verdict import Word
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ def judge_mapping(volume: VolumeMaps, deadline_seconds: float) -> Iterator[Findi
     for shard in volume.shards:
         kinds.setdefault((shard.refused_at, shard.error), []).append(shard)
     for shards in kinds.values():
-        name = f"{len(shards)} of {len(volume.shards)} shards on {volume.fstype} at {volume.mount_point}"
+        count = f"{len(shards)} of {format_counted(len(volume.shards), 'shard')}"
+        name = f"{count} on {volume.fstype} at {volume.mount_point}"
         if not shards[0].refused_at:
             yield Finding(word=Word.PASS, measured=f"{name} mapped", cause="", fix=())
         else:
