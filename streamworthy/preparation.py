@@ -199,6 +199,7 @@ def make_pool(  # noqa: PLR0913 - what a run knows before its first episode
 
 
 def _make_task(request: Request, tier: Tier, machine: Machine, subject: Subject) -> EngineTask:
+    from streamworthy.bench.hold import dense_places
     from streamworthy.engine.task import ANSWER_PROMPT, ANSWER_TOKENS, EngineTask
     from streamworthy.sample.reference import load_reference
 
@@ -206,6 +207,7 @@ def _make_task(request: Request, tier: Tier, machine: Machine, subject: Subject)
     reference = load_reference() if request.model is None else None
     return EngineTask(
         paths=tuple(subject.paths),
+        dense=tuple(dense_places(subject.places)),
         file_bytes=sum(placement.size_bytes for placement in subject.placements),
         tensor_bytes=subject.sizes.total_bytes,
         bytes_per_token=subject.sizes.bytes_per_token,
