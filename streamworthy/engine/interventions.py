@@ -138,9 +138,8 @@ class Interventions:
             except StreamworthyError as error:
                 raise _RefusedError(error.message) from error
             if held.held_bytes < held.wanted_bytes:
-                raise _RefusedError(
-                    f"{format_bytes(held.held_bytes)} of {format_bytes(held.wanted_bytes)} may be locked (RLIMIT_MEMLOCK)"
-                )
+                part = f"{format_bytes(held.held_bytes)} of {format_bytes(held.wanted_bytes)}"
+                raise _RefusedError(f"{part} may be locked (RLIMIT_MEMLOCK)")
             yield
 
     @contextmanager
