@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.finding import Finding
+from streamworthy.criteria.virtual_disks import about_flag, faster
 from streamworthy.units import format_seconds
 from streamworthy.verdict import Word
 
@@ -53,11 +54,18 @@ def judge_medium(volume: Volume, latency: VolumeLatency | None, at_most_seconds:
 def _medium_of(leaf: BlockLeaf, volume: Volume, latency: VolumeLatency | None, at_most_seconds: float) -> Finding:
     name = describe(leaf)
     if not leaf.flags_are_evidence:
-        return _by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds)
+        found = _by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds)
+        return _for_virtual(found, leaf)
     if leaf.rotational:
         cause = f"{leaf.name} below {volume.mount.mount_point} spins: about 10 ms for each random read{_cached(leaf)}"
         return Finding(word=Word.FAIL, measured=f"{name} spinning", cause=cause, fix=_NVME_FIX)
     return Finding(word=Word.PASS, measured=f"{name} not spinning", cause="", fix=())
+
+
+def _for_virtual(found: Finding, leaf: BlockLeaf) -> Finding:
+    if found.word is Word.FAIL:
+        return replace(found, fix=faster(leaf) or found.fix)
+    return replace(found, fix=(*found.fix, *about_flag(leaf))) if found.word is Word.ERROR else found
 
 
 def _cached(leaf: BlockLeaf) -> str:
@@ -110,7 +118,7 @@ def _transport_of(
     name, word = describe(leaf), leaf.transport
     asked = word in accept or (word in VIRTUAL and "virtual" in accept)
     if asked and word in _MEASURED:
-        found = _by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds)
+        found = _for_virtual(_by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds), leaf)
         return _not_answering_in_time(found, name, at_most_seconds) if found.word is Word.FAIL else found
     if asked and _EPHEMERAL.match(leaf.model or ""):
         cause = f"{name} is lent by the cloud: the model is lost when the machine is deallocated or stopped"
