@@ -22,14 +22,14 @@ _ON_THE_HYPERVISOR = {
     "hyperv": "# Hyper-V and WSL2 have nothing to set for it",
     "xen": "# Xen has nothing to set for it",
 }
-_PASS_THROUGH = "or pass an NVMe drive through to this machine (its PCI function)"
+_WHOLE_DRIVE = "or pass an NVMe drive through to this machine (its PCI function)"
 _FASTER = {
-    "blk": f"# on the hypervisor: keep the disk's image raw, on NVMe, with aio=io_uring, {_PASS_THROUGH}",
-    "vmware": f"# on the hypervisor: keep the disk in a datastore on NVMe, {_PASS_THROUGH}",
+    "blk": f"# on the hypervisor: keep the disk's image raw, on NVMe, with aio=io_uring, {_WHOLE_DRIVE}",
+    "vmware": f"# on the hypervisor: keep the disk in a datastore on NVMe, {_WHOLE_DRIVE}",
     "virtualbox": "# on the host: keep the disk's image on NVMe, of fixed size",
     "hyperv": "# in Windows: keep the .vhdx on an NVMe drive, of fixed size, or give this machine a whole NVMe drive "
     r"(WSL2: wsl.exe --mount \\.\PHYSICALDRIVE1 --bare)",
-    "xen": f"# on the hypervisor: keep the disk on NVMe, {_PASS_THROUGH}",
+    "xen": f"# on the hypervisor: keep the disk on NVMe, {_WHOLE_DRIVE}",
     "cloud": "# in the cloud: take a machine with NVMe drives of its own, or a volume with more operations a second",
 }
 _FASTER["scsi"] = _FASTER["blk"]

@@ -212,3 +212,42 @@ def test_a_slow_virtual_disk_is_mended_where_its_hypervisor_runs(disk, told):
     accepting = replace(TRANSPORT, values={**TRANSPORT.values, "accept": ("virtual", "raid")})
     volume = replace(VOLUME, leaves=(disk,))
     assert told in "\n".join(storage.transport(facts(volume), latency(0.01), accepting).fix)
+
+
+def test_disks_of_a_zfs_pool_are_asked_of_zfs():
+    """The kernel does not name them, and running elsewhere would not change that."""
+    volume = replace(on("zfs", source="tank/models"), leaves=(), leaves_unknown="/data: zfs names no block device")
+    for found in (
+        storage.rotational(facts(volume), latency(reason="ZFS answers from its own cache"), ROTATIONAL),
+        storage.transport(facts(volume), latency(), TRANSPORT),
+    ):
+        assert (found.word, found.fix[0]) == (Word.ERROR, "zpool status -LP tank  # names the disks of the pool")
+        assert any("waive" in line for line in found.fix)
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "fix"),
+    [
+        ("zd0", "zd0 is a ZFS volume", "zpool status"),
+        ("dm-3", "dm-3 is mapped to no device", "dmsetup table /dev/dm-3"),
+        ("md127", "md127 is an array without members", "/proc/mdstat"),
+        ("odd0", "cannot be read off its device path", "report this path"),
+    ],
+)
+def test_a_device_without_a_disk_says_what_it_is_and_what_shows_more(name, cause, fix):
+    """A mapping to nothing, an empty array and a ZFS volume are no riddle about a device path."""
+    volume = replace(VOLUME, leaves=(leaf("unknown", evidence=False, name=name),))
+    found = storage.transport(facts(volume), latency(), TRANSPORT)
+    assert found.word is Word.ERROR
+    assert cause in found.cause
+    assert fix in found.fix[0]
+
+
+def test_flash_in_front_of_a_spinning_disk_holds_a_part_only():
+    """dm-cache, or a volume that spans both: the disk that spins decides, and the flash is named."""
+    volume = replace(VOLUME, leaves=(NVME, leaf("sata", rotational=True)))
+    found = storage.rotational(facts(volume), latency(), ROTATIONAL)
+    assert (found.word, found.cause) == (
+        Word.FAIL,
+        "sda below /data spins: about 10 ms for each random read; only what lies, or is cached, on nvme0n1 is on flash",
+    )
