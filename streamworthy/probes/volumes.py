@@ -1,7 +1,7 @@
 """The volumes that hold a model: for each, its mount, the disks below it, and its free space.
 
-Sources: mountinfo, sysfs, statvfs(3); /sys/fs/btrfs/UUID/devices since Linux 3.14; overlay's layers stand in its
-mount options (Documentation/filesystems/overlayfs.rst).
+Sources: mountinfo, sysfs, statvfs(3); overlay's layers stand in its mount options
+(Documentation/filesystems/overlayfs.rst).
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from streamworthy.errors import ProbeError
 from streamworthy.facts.storage import Placement, Space, Volume, VolumesFacts
-from streamworthy.probes.block import device_of_mount, device_of_name, follow
+from streamworthy.probes.block import follow
 from streamworthy.probes.captured import table, tables, take, take_list
+from streamworthy.probes.device_numbers import devices_of_mount
 from streamworthy.probes.extents import probe_encoded
 from streamworthy.probes.mountinfo import has_no_disk, probe_mount_of, probe_mounts
 
@@ -140,19 +141,10 @@ def _ground(root: Sysroot, mounts: tuple[Mount, ...], mount: Mount, paths: tuple
 
 
 def _devices(root: Sysroot, mount: Mount) -> tuple[str, ...]:
-    device = device_of_mount(root, mount)
-    if device is None:
+    devices = devices_of_mount(root, mount)
+    if not devices:
         raise ProbeError(f"{mount.mount_point}: {mount.fstype} names no block device (source {mount.source})")
-    return _btrfs_members(root, device) if mount.fstype == "btrfs" else (device,)
-
-
-def _btrfs_members(root: Sysroot, device: str) -> tuple[str, ...]:
-    for filesystem in root.names("sys/fs/btrfs"):
-        names = root.names(f"sys/fs/btrfs/{filesystem}/devices")
-        members = tuple(device_of_name(root, name) for name in names)
-        if device in members:
-            return members
-    return (device,)
+    return devices
 
 
 def _layers(root: Sysroot, mounts: tuple[Mount, ...], mount: Mount, paths: tuple[str, ...]) -> tuple[Mount, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from streamworthy.errors import ParseError, ProbeError
 from streamworthy.facts.storage import BlockLeaf
-from streamworthy.probes.block import device_of_name, leaves_of
+from streamworthy.probes.block import leaves_of
 from tests.selftest.probes.trees import disk, machine, numbered, tree
 
 SDA = "sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda"
@@ -137,42 +137,3 @@ def test_an_attribute_that_is_no_number_is_named(tmp_path):
     root = tree(tmp_path, files=disk(SDA, "8:0", queue__rotational="maybe"), links=numbered((SDA, "8:0")))
     with pytest.raises(ParseError, match="sda/queue/rotational, line 1: found 'maybe', expected a whole number"):
         leaves_of(root, "8:0")
-
-
-@pytest.mark.parametrize(
-    ("machine_name", "name", "number"),
-    [
-        ("desktop-sata-hdd", "sda2", "8:2"),
-        ("desktop-sata-hdd", "/dev/sdb1", "8:17"),
-        ("laptop-luks-lvm", "/dev/mapper/tux--vg-home", "254:3"),
-        ("laptop-luks-lvm", "/dev/tux-vg/home", "254:3"),
-        ("laptop-luks-lvm", "/dev/mapper/nvme0n1p3_crypt", "254:0"),
-        ("laptop-luks-lvm", "dm-2", "254:2"),
-    ],
-)
-def test_names_become_numbers(machine_name, name, number):
-    """Mapper names are looked up in dm/name, for sysfs has no folder of that name."""
-    assert device_of_name(machine(machine_name), name) == number
-
-
-def test_a_name_with_a_slash_is_found(tmp_path):
-    """Sysfs writes the slash as an exclamation mark."""
-    path = "sys/devices/pci0000:00/cciss0/c0d0/block/cciss!c0d0"
-    root = tree(tmp_path, files=disk(path, "104:0"), links=numbered((path, "104:0")))
-    assert device_of_name(root, "/dev/cciss/c0d0") == "104:0"
-
-
-def test_an_unknown_name_is_an_error():
-    """The name is repeated."""
-    with pytest.raises(ProbeError, match="/dev/mapper/gone: no such block device"):
-        device_of_name(machine("laptop-luks-lvm"), "/dev/mapper/gone")
-
-
-def test_udevs_links_are_followed_inside_a_capture(tmp_path):
-    """/dev/disk/by-id/... leads to the kernel's name; without the link nothing is guessed."""
-    path = "sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda"
-    files = disk(path, "8:0") | {"dev/sda": ""}
-    root = tree(tmp_path, files=files, links=numbered((path, "8:0")) | {"dev/disk/by-id/disk1": "dev/sda"})
-    assert device_of_name(root, "/dev/disk/by-id/disk1") == "8:0"
-    with pytest.raises(ProbeError):
-        device_of_name(root, "/dev/disk/by-id/disk2")
