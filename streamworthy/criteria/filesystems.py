@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _UNSEEN_FIX = (
     "# mount a folder of the host into the container: --volume /path/on/the/host:/models, and give --model /models",
 )
+_ON_DISKS = frozenset(("bcachefs", "btrfs", "zfs"))  # on disks of this machine, though their numbers are anonymous
 _STORED_SHARE = 0.97  # ZFS counts stored blocks: below this a file has been compressed or has holes
 
 
@@ -83,11 +84,20 @@ def network_findings(volume: Volume) -> list[Finding]:
 
 
 def _local_or_not(volume: Volume, mount: Mount) -> Finding:
+    if mount.network is None and mount is volume.mount and _may_be_far(volume):
+        cause = f"{mount.fstype} names no disk of this machine (source {mount.source}), so its reads may leave it"
+        fix = (f"findmnt --target {shlex.quote(mount.mount_point)}", *_leaving(volume, mount))
+        return Finding(word=Word.ERROR, measured=f"unknown at {mount.mount_point}", cause=cause, fix=fix)
     if mount.network is None:
         return Finding(word=Word.PASS, measured=f"local at {mount.mount_point}", cause="", fix=())
     measured = _name(volume, mount)
     cause = f"{measured}: {network_cause(mount.fstype) or 'each read leaves this machine'}"
     return Finding(word=Word.FAIL, measured=measured, cause=cause, fix=_leaving(volume, mount))
+
+
+def _may_be_far(volume: Volume) -> bool:
+    unseen = volume.leaves_unknown is not None and not volume.leaves and not volume.beneath
+    return unseen and volume.mount.major_minor.startswith("0:") and volume.mount.fstype not in _ON_DISKS
 
 
 def _leaving(volume: Volume, mount: Mount) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ _REMOTE = frozenset(
         "nfs",
         "nfs4",
         "orangefs",
+        "panfs",
         "prl_fs",
         "pvfs2",
         "smb2",
@@ -49,6 +50,7 @@ _REMOTE = frozenset(
         "vboxsf",
         "virtiofs",
         "vmhgfs",
+        "wekafs",
     )
 )
 # FUSE drivers that fetch what they give; others relay what lies on this machine.
@@ -66,6 +68,8 @@ _FETCHING = frozenset(
         "httpfs",
         "juicefs",
         "mount-s3",
+        "mountpoint-s3",
+        "quobyte",
         "rclone",
         "s3fs",
         "seaweedfs",
@@ -177,9 +181,13 @@ def _ask_kernel(root: Sysroot, real_path: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def is_far(fstype: str) -> bool:
-    """Tell whether reads go to another system: over a network, or through a hypervisor's or a guest's relay."""
-    return fstype in _REMOTE or fstype.removeprefix("fuse.") in _FETCHING
+def is_far(mount: Mount) -> bool:
+    """Tell whether reads go to another system: over a network, or through a hypervisor's or a guest's relay.
+
+    A FUSE driver that gives its type no name may give one to the source: ``mountpoint-s3``, ``quobyte@10.0.0.1``.
+    """
+    named = re.split("[@:#/]", mount.source, maxsplit=1)[0] if mount.fstype == "fuse" else ""
+    return mount.fstype in _REMOTE or (named or mount.fstype.removeprefix("fuse.")) in _FETCHING
 
 
 def network_kind(fstype: str) -> str | None:

@@ -150,18 +150,22 @@ def test_the_kernels_answer_is_taken_from_a_capture(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("fstype", "far"),
+    ("named", "far"),
     [
-        ("nfs4", True),
-        ("virtiofs", True),
-        ("fuse.sshfs", True),
-        ("fuse.rclone", True),
-        ("fuse.fusefat", False),
-        ("fuse", False),
-        ("fuseblk", False),
-        ("ext4", False),
+        ("nfs4 10.0.0.5:/data", True),
+        ("virtiofs models", True),
+        ("wekafs backend/fs1", True),
+        ("fuse.sshfs host:/data", True),
+        ("fuse.rclone remote:models", True),
+        ("fuse mountpoint-s3", True),
+        ("fuse quobyte@10.244.4.3:7866|10.244.3.3:7866/cluster", True),
+        ("fuse.fusefat /dev/loop0", False),
+        ("fuse /dev/fuse", False),
+        ("fuseblk /dev/sda1", False),
+        ("ext4 /dev/sda1", False),
     ],
 )
-def test_a_driver_that_fetches_is_told_from_one_that_relays(fstype, far):
-    """Reading hundreds of GB through the first takes a network's time."""
-    assert is_far(fstype) is far
+def test_a_driver_that_fetches_is_told_from_one_that_relays(named, far):
+    """Reading hundreds of GB through the first takes a network's time; some name themselves in the source only."""
+    (mount,) = parse_mountinfo(f"90 31 0:51 / /srv/models rw - {named} rw\n")
+    assert is_far(mount) is far
