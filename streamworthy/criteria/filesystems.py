@@ -30,13 +30,11 @@ _STORED_SHARE = 0.97  # ZFS counts stored blocks: below this a file has been com
 
 def judge_filesystem(volume: Volume, accept: Collection[str], advise: Collection[str]) -> list[Finding]:
     """Judge one volume's filesystem and those beneath it: overlay by its layers, a loop device by its file's too."""
-    mount = volume.mount
-    if mount.fstype == "overlay" and mount.fstype not in (*accept, *advise):
-        if not volume.beneath and volume.leaves_unknown is not None:
+    mounts = (volume.mount, *volume.beneath)
+    if "overlay" not in (*accept, *advise):
+        if volume.mount.fstype == "overlay" and not volume.beneath and volume.leaves_unknown is not None:
             return [_unseen(volume)]
-        mounts = volume.beneath or (mount,)
-    else:
-        mounts = (mount, *volume.beneath)
+        mounts = tuple(each for each in mounts if each.fstype != "overlay") or mounts
     return [_type_of(volume, each, accept, advise) for each in mounts]
 
 

@@ -1,7 +1,6 @@
 """The volumes that hold a model: for each, its mount, the disks below it, and its free space.
 
-Sources: mountinfo, sysfs, statvfs(3); overlay's layers stand in its mount options
-(Documentation/filesystems/overlayfs.rst).
+Sources: mountinfo, sysfs, statvfs(3).
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from streamworthy.probes.captured import table, tables, take, take_list
 from streamworthy.probes.device_numbers import devices_of_mount
 from streamworthy.probes.extents import probe_encoded
 from streamworthy.probes.mountinfo import has_no_disk, probe_mount_of, probe_mounts
+from streamworthy.probes.overlay import folders_of, parse_layers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -149,31 +149,13 @@ def _devices(root: Sysroot, mount: Mount) -> tuple[str, ...]:
 
 def _layers(root: Sysroot, mounts: tuple[Mount, ...], mount: Mount, paths: tuple[str, ...]) -> tuple[Mount, ...]:
     """Find the mounts of the overlay's layers that hold the files; of the writable one for files still to come."""
-    folders = _layer_folders(mount)
-    holding = [_holding_layer(root, mount, folders, path) for path in paths] or folders[:1]
-    found = {layer.mount_id: layer for layer in (probe_mount_of(root, mounts, folder) for folder in holding)}
+    layers = parse_layers(mount)
+    holding = [folder for path in paths for folder in folders_of(root, mount, layers, path)]
+    folders = holding or (*layers.upper, *layers.data, *layers.lower)[:1]
+    found = {layer.mount_id: layer for layer in (probe_mount_of(root, mounts, folder) for folder in folders)}
     if not found or mount.mount_id in found:
         raise ProbeError(f"{mount.mount_point}: the overlay's layers lie outside of this container's mounts")
     return tuple(found.values())
-
-
-def _layer_folders(mount: Mount) -> list[str]:
-    # rw,lowerdir=/lower2:/lower1,upperdir=/upper,workdir=/work, and lowerdir+=/lower one by one since Linux 6.8
-    options = [option.partition("=") for option in mount.super_options]
-    upper = [value for key, _, value in options if key == "upperdir"]
-    lower = [folder for key, _, value in options if key in ("lowerdir", "lowerdir+") for folder in value.split(":")]
-    return upper + lower
-
-
-def _holding_layer(root: Sysroot, mount: Mount, folders: list[str], path: str) -> str:
-    """Find the topmost layer that has the file; a captured machine answers from ``[[layer]]``, else the topmost."""
-    if not root.live:
-        told = {str(each.get("path")): str(each.get("folder")) for each in tables(root, "layer")}
-        return told.get(path, next(iter(folders), mount.mount_point))
-    inside = f"{mount.root}/{os.path.relpath(path, mount.mount_point)}".lstrip("/")
-    found = next((folder for folder in folders if os.path.lexists(f"{folder}/{inside}")), mount.mount_point)
-    root.note("layer", {"path": path, "folder": found})
-    return found
 
 
 def _space(root: Sysroot, mount: Mount, path: str, statvfs: Statvfs) -> Space | None:
