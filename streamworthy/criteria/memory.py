@@ -6,7 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.address_limits import judge_address_space
+from streamworthy.criteria.available_memory import ADD_MEMORY, judge_available, wsl_fix
 from streamworthy.criteria.finding import worst
+from streamworthy.criteria.group_limits import raise_limit
+from streamworthy.criteria.memory_holders import why_ballooned
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
 from streamworthy.criteria.swap_disks import judge_swap
 from streamworthy.units import BYTES, COUNT, format_bytes
@@ -16,26 +19,17 @@ if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
     from streamworthy.facts.memory import AddressSpaceFacts, MemlockFacts, MemoryFacts, SwapFacts
 
-_WSL_FIX = (
-    r"in Windows, in %UserProfile%\.wslconfig, each key on its own line: [wsl2]",
-    "memory=28GB",
-    "then in Windows: wsl --shutdown",
-)
-_RAISE_LIMIT = (
-    "container: docker run --memory=..., or resources.limits.memory of the pod",
-    "service: systemctl set-property UNIT MemoryMax=infinity",
-)
 _NO_SWAP = "no swap is configured"
 
 
 @bounds(at_least=required(BYTES))
 def total(memory: MemoryFacts, limit: Limit) -> Verdict:
     """Judge the memory that the kernel has (MemTotal, a little less than is installed)."""
-    cause = "this machine has less memory than the tier's class"
-    fix: tuple[str, ...] = ("add memory, or choose a smaller tier with --tier",)
+    lacking = limit.values["at_least"] - memory.total_bytes
+    cause, fix = why_ballooned(memory, lacking) or ("this machine has less memory than the tier's class", ADD_MEMORY)
     if memory.wsl:
         cause = "Windows gives this WSL guest only a part of its memory, by default half"
-        fix = _WSL_FIX
+        fix = wsl_fix(limit)
     return within(memory.total_bytes, limit, BYTES, cause=cause, fix=fix)
 
 
@@ -43,42 +37,19 @@ def total(memory: MemoryFacts, limit: Limit) -> Verdict:
 def available(memory: MemoryFacts, limit: Limit) -> Verdict:
     """Judge what the engine may still allocate; page cache is available, in control groups too."""
     found = memory.working_available_bytes
-    system = memory.available_bytes
+    system = memory.claimable_bytes
     if system is not None and system < limit.values["at_least"]:
-        return _judge_available(system, memory, limit)
+        return judge_available(system, memory, limit)
     if found is None or memory.groups_unknown:
         fix = _GROUPS_FIX if memory.groups_unknown else "free --bytes"
         return unknown(f"available memory is not known: {memory.groups_unknown or _untold(memory)}", fix)
-    return _judge_available(found, memory, limit)
+    return judge_available(found, memory, limit)
 
 
 def _untold(memory: MemoryFacts) -> str:
     if memory.available_bytes is None:
         return "/proc/meminfo has no MemAvailable (kernels before 3.14)"
     return "a control group has a memory limit but tells no usage"
-
-
-def _judge_available(found: int, memory: MemoryFacts, limit: Limit) -> Verdict:
-    cause = "other programs hold the memory"
-    fix: tuple[str, ...] = ("ps -eo rss,pid,comm --sort=-rss | head", "end what is not needed")
-    system = memory.available_bytes
-    if system is not None and found < system:
-        cause = f"a control group leaves less than the system has ({format_bytes(system)})"
-        fix = _RAISE_LIMIT
-    elif memory.total_bytes < limit.values["at_least"]:
-        cause = f"the machine has only {format_bytes(memory.total_bytes)} in all"
-        fix = _WSL_FIX if memory.wsl else ("add memory, or choose a smaller tier with --tier",)
-    return within(found, limit, BYTES, cause=cause, fix=fix, evidence=_available_evidence(memory))
-
-
-def _available_evidence(memory: MemoryFacts) -> tuple[str, ...]:
-    groups = tuple(
-        f"cgroup {group.path}={format_bytes(group.free_bytes)} left of {format_bytes(group.limit_bytes)}"
-        for group in memory.groups
-        if group.limit_bytes is not None and group.free_bytes is not None
-    )
-    system = () if memory.available_bytes is None else (f"MemAvailable={format_bytes(memory.available_bytes)}",)
-    return (*system, f"MemFree={format_bytes(memory.free_bytes)}", *groups)
 
 
 _GROUPS_FIX = "findmnt --types cgroup,cgroup2  # mount /sys/fs/cgroup into the container, or judge the host itself"
@@ -96,9 +67,10 @@ def limit(memory: MemoryFacts, limit: Limit) -> Verdict:
         effective = min(group.limit_bytes, memory.total_bytes)
         evidence = (f"cgroup={group.path}", f"version={group.version}", f"limit={format_bytes(group.limit_bytes)}")
         cause = f"control group {group.path} limits memory, page cache included"
+        fix = raise_limit(group, limit.values["at_least"])
         if effective < group.limit_bytes:
-            cause = "the machine has less memory than its control group allows"
-        found = within(effective, limit, BYTES, cause=cause, fix=_RAISE_LIMIT, evidence=evidence)
+            cause, fix = "the machine has less memory than its control group allows", ADD_MEMORY
+        found = within(effective, limit, BYTES, cause=cause, fix=fix, evidence=evidence)
     return _warn_of_throttling(found, memory, limit)
 
 
@@ -112,7 +84,7 @@ def _warn_of_throttling(found: Verdict, memory: MemoryFacts, limit: Limit) -> Ve
         found,
         word=Word.ADVICE,
         cause=f"control group {group.path} is slowed down above {format_bytes(group.high_bytes)} (memory.high)",
-        fix=("service: systemctl set-property UNIT MemoryHigh=infinity",),
+        fix=raise_limit(group, limit.values["at_least"], setting="MemoryHigh"),
     )
 
 

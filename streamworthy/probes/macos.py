@@ -68,6 +68,8 @@ def probe_memory() -> MemoryFacts:
         groups=(),
         groups_unknown="",
         wsl=False,
+        held=None,
+        bound=None,
     )
 
 

@@ -26,6 +26,8 @@ MEMORY = MemoryFacts(
     groups=(GROUP,),
     groups_unknown="",
     wsl=False,
+    held=None,
+    bound=None,
 )
 SWAP = SwapDevice(
     path="/dev/sda2", kind="partition", size_bytes=8, used_bytes=3, priority=-2, leaves=(), leaves_unknown=""

@@ -20,6 +20,8 @@ MEMORY = MemoryFacts(
     groups=(),
     groups_unknown="",
     wsl=False,
+    held=None,
+    bound=None,
 )
 GROUP = CgroupMemory(
     path="/engine.slice",
