@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from streamworthy.criteria.finding import worst
 from streamworthy.criteria.group_limits import raise_limit
 from streamworthy.criteria.memory_holders import why_ballooned
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
-from streamworthy.criteria.swap_disks import judge_swap
+from streamworthy.criteria.swap_disks import emptying, judge_swap
 from streamworthy.units import BYTES, COUNT, format_bytes
 from streamworthy.verdict import Verdict, Word, not_applicable, unknown, verdict
 
@@ -170,7 +171,7 @@ def swap_size(swap: SwapFacts, limit: Limit) -> Verdict:
     evidence = (f"outside_memory={format_bytes(swap.cushion_bytes)}", f"all={format_bytes(swap.size_bytes)}")
     if low is not None and swap.cushion_bytes < low:
         return within(swap.cushion_bytes, limit, BYTES, cause=_why_short(swap), fix=_make_swap(low), evidence=evidence)
-    fix = tuple(f"sudo swapoff {device.path}" for device in swap.devices)
+    fix = tuple(f"sudo swapoff {shlex.quote(device.path)}" for device in swap.devices)
     cause = "so much swap lets weights be written out instead of ending the program that is too large"
     return within(swap.size_bytes, limit, BYTES, cause=cause, fix=fix, evidence=evidence)
 
@@ -200,7 +201,8 @@ def swap_in_use(swap: SwapFacts, limit: Limit) -> Verdict:
         return not_applicable(_NO_SWAP, measured="none")
     evidence = tuple(f"{device.path}={format_bytes(device.used_bytes)}" for device in swap.devices)
     cause = "memory ran short earlier and programs' pages are still in swap"
-    fix = ("ps -eo rss,pid,comm --sort=-rss | head", "sudo swapoff -a && sudo swapon -a")
+    used = [device for device in swap.devices if device.used_bytes and device.kind != "virtual"]
+    fix = ("ps -eo rss,pid,comm --sort=-rss | head", *map(emptying, used))
     return within(swap.used_bytes, limit, BYTES, cause=cause, fix=fix, evidence=evidence)
 
 

@@ -123,6 +123,7 @@ class SwapDevice:
     priority: int
     leaves: tuple[BlockLeaf, ...]  # whole disks beneath; empty for zram, or when leaves_unknown
     leaves_unknown: str  # why the disks are unknown; empty when they are known
+    network: str | None  # the kind of remote filesystem that keeps the file; None: none does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,6 +84,7 @@ def probe_swap() -> SwapFacts:
         priority=0,
         leaves=(),
         leaves_unknown="macOS tells no device of its swap files through psutil or sysctl",
+        network=None,
     )
     return SwapFacts(devices=(device,) if found.total else (), swappiness=None, model_disks=None)
 

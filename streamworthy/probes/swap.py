@@ -99,12 +99,15 @@ def _probe_device(root: Sysroot, line: SwapLine) -> SwapDevice:
         priority=line.priority,
         leaves=(),
         leaves_unknown="",
+        network=None,
     )
     if zram:
         return device
     if line.kind == "virtual":
         return replace(device, leaves_unknown="LXCFS shows what this container may use of the host's swap, and no disk")
     try:
+        if line.kind == "file" and (mount := probe_mount_of(root, probe_mounts(root), line.path)).network:
+            return replace(device, network=mount.network)
         return replace(device, leaves=_probe_leaves(root, line))
     except ProbeError as error:
         return replace(device, leaves_unknown=error.message)

@@ -30,7 +30,14 @@ MEMORY = MemoryFacts(
     bound=None,
 )
 SWAP = SwapDevice(
-    path="/dev/sda2", kind="partition", size_bytes=8, used_bytes=3, priority=-2, leaves=(), leaves_unknown=""
+    path="/dev/sda2",
+    kind="partition",
+    size_bytes=8,
+    used_bytes=3,
+    priority=-2,
+    leaves=(),
+    leaves_unknown="",
+    network=None,
 )
 
 
