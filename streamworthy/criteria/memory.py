@@ -53,7 +53,10 @@ def _untold(memory: MemoryFacts) -> str:
     return "a control group has a memory limit but tells no usage"
 
 
-_GROUPS_FIX = "findmnt --types cgroup,cgroup2  # mount /sys/fs/cgroup into the container, or judge the host itself"
+_GROUPS_FIX = (
+    "findmnt --types cgroup,cgroup2  # the container's own has to be mounted, not the host's: docker run without "
+    "--volume /sys/fs/cgroup, or with --cgroupns=host; or judge the host itself"
+)
 
 
 @bounds(at_least=required(BYTES))
