@@ -146,6 +146,13 @@ def _why_locked_out(memlock: MemlockFacts) -> tuple[str, tuple[str, ...]]:
             f"the soft limit is lower than the hard one ({_bytes_or_unlimited(memlock.hard_bytes)}), which is enough"
         )
         return cause, (f"ulimit -S -l {kib}", "then start the engine from the same shell")
+    if memlock.confined:
+        cause = "RLIMIT_MEMLOCK is too low; CAP_IPC_LOCK counts in the first user namespace only, and this is another"
+        return cause, (
+            "rootless container: raise its user's own limit on the host first: LimitMEMLOCK=infinity in user@.service",
+            f"login shell: echo '* - memlock {kib}' | sudo tee /etc/security/limits.d/memlock.conf, then log in again",
+            "then: podman run --ulimit memlock=-1:-1, or docker run --ulimit memlock=-1:-1",
+        )
     return "RLIMIT_MEMLOCK is too low and the process has no CAP_IPC_LOCK", (
         f"login shell: echo '* - memlock {kib}' | sudo tee /etc/security/limits.d/memlock.conf, then log in again",
         "service (limits.d is not read): LimitMEMLOCK=infinity in the unit, then systemctl daemon-reload",

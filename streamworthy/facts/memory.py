@@ -158,6 +158,7 @@ class MemlockFacts:
     soft_bytes: int | None  # None: unlimited
     hard_bytes: int | None  # None: unlimited
     capable: bool  # CAP_IPC_LOCK in the first user namespace: no limit applies
+    confined: bool  # in a user namespace of its own, as in a rootless container, where the capability does not count
     locked_bytes: int | None  # VmLck; None: macOS
     need_bytes: int  # what the tier locks; 0: nothing
 

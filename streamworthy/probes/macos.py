@@ -93,7 +93,13 @@ def probe_memlock(*, need_bytes: int, pid: str = "self") -> MemlockFacts:
     """Read what this process may lock; macOS tells it of no other one."""
     soft, hard = _limits("RLIMIT_MEMLOCK", "locked memory", pid)
     return MemlockFacts(
-        process=pid, soft_bytes=soft, hard_bytes=hard, capable=False, locked_bytes=None, need_bytes=need_bytes
+        process=pid,
+        soft_bytes=soft,
+        hard_bytes=hard,
+        capable=False,
+        confined=False,
+        locked_bytes=None,
+        need_bytes=need_bytes,
     )
 
 
