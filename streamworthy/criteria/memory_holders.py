@@ -58,7 +58,8 @@ def why_ballooned(memory: MemoryFacts, lacking_bytes: int) -> tuple[str, tuple[s
 def _balloon(size: str) -> tuple[str, tuple[str, ...]]:
     return f"the hypervisor has taken {size} back from this machine (balloon)", (
         "# on the hypervisor: raise the machine's least memory to its whole size, or switch ballooning off",
-        "# libvirt: virsh setmem NAME SIZE; Proxmox: qm set ID --balloon 0; Hyper-V: dynamic memory off",
+        "# libvirt: virsh setmem NAME SIZE; Proxmox: qm set ID --balloon 0",
+        "# VMware: reserve all guest memory; Hyper-V: dynamic memory off",
     )
 
 
