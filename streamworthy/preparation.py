@@ -148,6 +148,7 @@ def applicability(machine: Machine, subject: Subject | None, *, sample: bool) ->
         model="sample" if sample and machine.root.live else "given",
         weights_bytes=_weights(subject) if subject else machine.volumes.set_total_bytes,
         architecture=machine.cpu.architecture,
+        wsl=memory.wsl,
     )
 
 

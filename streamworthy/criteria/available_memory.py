@@ -20,9 +20,9 @@ _WSL_SHARE = 0.96  # of the memory that a WSL guest is given, what its kernel le
 ADD_MEMORY = ("add memory, or choose a smaller tier with --tier",)
 
 
-def wsl_fix(limit: Limit) -> tuple[str, ...]:
-    """Give the lines that let Windows give a WSL guest what is asked for."""
-    gigabytes = math.ceil(limit.values["at_least"] / 2**30 / _WSL_SHARE)
+def wsl_fix(need_bytes: float) -> tuple[str, ...]:
+    """Give the lines that let Windows give a WSL guest what is needed."""
+    gigabytes = math.ceil(need_bytes / 2**30 / _WSL_SHARE)
     return (
         r"in Windows, in %UserProfile%\.wslconfig, each key on its own line: [wsl2]",
         f"memory={gigabytes}GB",
@@ -54,7 +54,7 @@ def _why_little(found: int, memory: MemoryFacts, limit: Limit) -> tuple[str, tup
         return cause, raise_limit(memory.tightest_group, need)
     if memory.total_bytes < need:
         cause = f"the machine has only {format_bytes(memory.total_bytes)} in all"
-        return cause, wsl_fix(limit) if memory.wsl else ADD_MEMORY
+        return cause, wsl_fix(need) if memory.wsl else ADD_MEMORY
     return why_held(memory, int(need) - found)
 
 

@@ -30,7 +30,7 @@ def total(memory: MemoryFacts, limit: Limit) -> Verdict:
     cause, fix = why_ballooned(memory, lacking) or ("this machine has less memory than the tier's class", ADD_MEMORY)
     if memory.wsl:
         cause = "Windows gives this WSL guest only a part of its memory, by default half"
-        fix = wsl_fix(limit)
+        fix = wsl_fix(limit.values["at_least"])
     return within(memory.total_bytes, limit, BYTES, cause=cause, fix=fix)
 
 
