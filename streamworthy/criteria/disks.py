@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.filesystems import leaving
 from streamworthy.criteria.finding import Finding
 from streamworthy.criteria.unseen_disks import finding_disks, settling_medium, unplaced
 from streamworthy.criteria.virtual_disks import about_flag, faster
@@ -116,7 +117,7 @@ def judge_transport(
     if any(word in accept for word in words):
         return [Finding(word=Word.PASS, measured=_where(volume), cause="", fix=())]
     cause = f"{_where(volume)} is no drive of this machine"
-    return [Finding(word=Word.FAIL, measured=_where(volume), cause=cause, fix=_NVME_FIX)]
+    return [Finding(word=Word.FAIL, measured=_where(volume), cause=cause, fix=leaving(volume, ground))]
 
 
 def _transport_of(

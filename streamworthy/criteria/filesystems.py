@@ -42,7 +42,7 @@ def _type_of(volume: Volume, mount: Mount, accept: Collection[str], advise: Coll
     fstype, measured = mount.fstype, _name(volume, mount)
     compressed = _compression(volume, mount)
     if fstype not in accept and fstype not in advise:
-        fix = _leaving(volume, mount)
+        fix = leaving(volume, mount)
         return Finding(word=Word.FAIL, measured=measured, cause=f"{measured}: {cause_of(fstype)}", fix=fix)
     if compressed:
         cause = f"{measured} {compressed}: each page fault decompresses a whole block"
@@ -50,7 +50,7 @@ def _type_of(volume: Volume, mount: Mount, accept: Collection[str], advise: Coll
         return Finding(word=Word.FAIL, measured=f"{measured}, compressed", cause=cause, fix=fix)
     if fstype in advise:
         compressing = fstype in COMPRESSING
-        fix = (f"# keep compression off for {_folder(volume)}",) if compressing else _leaving(volume, mount)
+        fix = (f"# keep compression off for {_folder(volume)}",) if compressing else leaving(volume, mount)
         return Finding(word=Word.ADVICE, measured=measured, cause=f"{measured}: {advice_of(fstype)}", fix=fix)
     return Finding(word=Word.PASS, measured=measured, cause="", fix=())
 
@@ -84,13 +84,13 @@ def network_findings(volume: Volume) -> list[Finding]:
 def _local_or_not(volume: Volume, mount: Mount) -> Finding:
     if mount.network is None and mount is volume.mount and _may_be_far(volume):
         cause = f"{mount.fstype} names no disk of this machine (source {mount.source}), so its reads may leave it"
-        fix = (f"findmnt --target {shlex.quote(mount.mount_point)}", *_leaving(volume, mount))
+        fix = (f"findmnt --target {shlex.quote(mount.mount_point)}", *leaving(volume, mount))
         return Finding(word=Word.ERROR, measured=f"unknown at {mount.mount_point}", cause=cause, fix=fix)
     if mount.network is None:
         return Finding(word=Word.PASS, measured=f"local at {mount.mount_point}", cause="", fix=())
     measured = _name(volume, mount)
     cause = f"{measured}: {network_cause(mount.fstype) or 'each read leaves this machine'}"
-    return Finding(word=Word.FAIL, measured=measured, cause=cause, fix=_leaving(volume, mount))
+    return Finding(word=Word.FAIL, measured=measured, cause=cause, fix=leaving(volume, mount))
 
 
 def _may_be_far(volume: Volume) -> bool:
@@ -98,7 +98,8 @@ def _may_be_far(volume: Volume) -> bool:
     return unseen and volume.mount.major_minor.startswith("0:") and volume.mount.fstype not in _ON_DISKS
 
 
-def _leaving(volume: Volume, mount: Mount) -> tuple[str, ...]:
+def leaving(volume: Volume, mount: Mount) -> tuple[str, ...]:
+    """Give the lines that move the shards away from a mount, to where they are read from a disk."""
     if mount.fstype == "9p" and any(option.startswith("aname=drvfs") for option in mount.super_options):
         return (
             f"mkdir -p ~/models && cp --verbose {shlex.quote(_folder(volume))}/*.gguf ~/models/  # on WSL2's own ext4",

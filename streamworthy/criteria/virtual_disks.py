@@ -28,7 +28,7 @@ _FASTER = {
     "vmware": f"# on the hypervisor: keep the disk in a datastore on NVMe, {_WHOLE_DRIVE}",
     "virtualbox": "# on the host: keep the disk's image on NVMe, of fixed size",
     "hyperv": "# in Windows: keep the .vhdx on an NVMe drive, of fixed size, or give this machine a whole NVMe drive "
-    r"(WSL2: wsl.exe --mount \\.\PHYSICALDRIVE1 --bare)",
+    r"(WSL2: wsl.exe --mount '\\.\PHYSICALDRIVE1' --bare)",
     "xen": f"# on the hypervisor: keep the disk on NVMe, {_WHOLE_DRIVE}",
     "cloud": "# in the cloud: take a machine with NVMe drives of its own, or a volume with more operations a second",
 }

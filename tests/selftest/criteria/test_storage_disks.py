@@ -161,88 +161,6 @@ def test_no_drive_fails_unless_the_tier_accepts_it(volume, word):
     assert storage.transport(facts(volume), latency(), accepting).word is Word.PASS
 
 
-def _fix(disk, *, median=None):
-    volume = replace(VOLUME, leaves=(disk,))
-    times = latency() if median is None else latency(median)
-    return "\n".join(storage.rotational(facts(volume), times, ROTATIONAL).fix)
-
-
-FLAGGED = {
-    "virtio-blk": (leaf("virtio", rotational=True, evidence=False, name="vda"), "virtio-blk cannot tell it"),
-    "virtio-scsi": (leaf("virtio", rotational=True, evidence=False, name="sda", model="QEMU HARDDISK"), "ssd=1"),
-    "QEMU SATA": (leaf("emulated", rotational=True, evidence=False, model="QEMU HARDDISK"), "rotation_rate=1"),
-    "VMware": (leaf("vmware", rotational=True, evidence=False, model="Virtual disk"), "virtualSSD"),
-    "VirtualBox": (leaf("emulated", rotational=True, evidence=False, model="VBOX HARDDISK"), "--nonrotational on"),
-    "Hyper-V": (leaf("hyperv", rotational=True, evidence=False, model="Virtual Disk"), "nothing to set"),
-    "Xen": (leaf("xen", rotational=True, evidence=False, name="xvda"), "nothing to set"),
-}
-
-
-@pytest.mark.parametrize("kind", FLAGGED)
-def test_a_virtual_disk_flagged_as_spinning_may_be_ignored_or_told_right_by_its_hypervisor(kind):
-    """Each hypervisor has its own way or none; writing 0 into the flag changes nothing and is never advised."""
-    disk, told = FLAGGED[kind]
-    fix = _fix(disk)
-    assert "ignore the flag" in fix
-    assert told in fix
-    assert "echo" not in fix
-    others = {text for _, text in FLAGGED.values()} - {told, "rotation_rate=1", "ssd=1"}
-    assert not any(text in fix for text in others)
-
-
-def test_no_word_is_lost_on_a_flag_that_calls_a_virtual_disk_flash():
-    """There is nothing to ignore or to set."""
-    disk, _ = FLAGGED["virtio-scsi"]
-    assert "flag" not in _fix(replace(disk, rotational=False))
-
-
-@pytest.mark.parametrize(
-    ("disk", "told"),
-    [
-        (FLAGGED["virtio-blk"][0], "on the hypervisor: keep the disk's image raw, on NVMe"),
-        (FLAGGED["VMware"][0], "datastore"),
-        (FLAGGED["Hyper-V"][0], ".vhdx"),
-        (leaf("emulated", evidence=False, name="nvme0n1", model="Amazon Elastic Block Store"), "more operations"),
-        (leaf("raid", rotational=True, evidence=False, model="LOGICAL VOLUME"), "lsblk"),
-    ],
-)
-def test_a_slow_virtual_disk_is_mended_where_its_hypervisor_runs(disk, told):
-    """Inside of the guest there may be no other drive to move the shards to."""
-    assert told in _fix(disk, median=0.01)
-    accepting = replace(TRANSPORT, values={**TRANSPORT.values, "accept": ("virtual", "raid")})
-    volume = replace(VOLUME, leaves=(disk,))
-    assert told in "\n".join(storage.transport(facts(volume), latency(0.01), accepting).fix)
-
-
-def test_disks_of_a_zfs_pool_are_asked_of_zfs():
-    """The kernel does not name them, and running elsewhere would not change that."""
-    volume = replace(on("zfs", source="tank/models"), leaves=(), leaves_unknown="/data: zfs names no block device")
-    for found in (
-        storage.rotational(facts(volume), latency(reason="ZFS answers from its own cache"), ROTATIONAL),
-        storage.transport(facts(volume), latency(), TRANSPORT),
-    ):
-        assert (found.word, found.fix[0]) == (Word.ERROR, "zpool status -LP tank  # names the disks of the pool")
-        assert any("waive" in line for line in found.fix)
-
-
-@pytest.mark.parametrize(
-    ("name", "cause", "fix"),
-    [
-        ("zd0", "zd0 is a ZFS volume", "zpool status"),
-        ("dm-3", "dm-3 is mapped to no device", "dmsetup table /dev/dm-3"),
-        ("md127", "md127 is an array without members", "/proc/mdstat"),
-        ("odd0", "cannot be read off its device path", "report this path"),
-    ],
-)
-def test_a_device_without_a_disk_says_what_it_is_and_what_shows_more(name, cause, fix):
-    """A mapping to nothing, an empty array and a ZFS volume are no riddle about a device path."""
-    volume = replace(VOLUME, leaves=(leaf("unknown", evidence=False, name=name),))
-    found = storage.transport(facts(volume), latency(), TRANSPORT)
-    assert found.word is Word.ERROR
-    assert cause in found.cause
-    assert fix in found.fix[0]
-
-
 def test_flash_in_front_of_a_spinning_disk_holds_a_part_only():
     """dm-cache, or a volume that spans both: the disk that spins decides, and the flash is named."""
     volume = replace(VOLUME, leaves=(NVME, leaf("sata", rotational=True)))
@@ -251,3 +169,13 @@ def test_flash_in_front_of_a_spinning_disk_holds_a_part_only():
         Word.FAIL,
         "sda below /data spins: about 10 ms for each random read; only what lies, or is cached, on nvme0n1 is on flash",
     )
+
+
+def test_what_is_no_drive_is_left_as_its_filesystem_is_left():
+    """In WSL2 lsblk lists no NVMe drive to move the shards to, whatever the machine has."""
+    windows = replace(
+        on("9p", network="9p", super_options=("rw", "aname=drvfs;path=C:\\")), leaves=(), leaves_unknown=None
+    )
+    assert "wsl.exe --mount" in "\n".join(storage.transport(facts(windows), latency(), TRANSPORT).fix)
+    nfs = replace(on("nfs4", network="nfs4"), leaves=())
+    assert storage.transport(facts(nfs), latency(), TRANSPORT).fix[0].startswith("findmnt --real")
