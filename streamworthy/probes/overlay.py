@@ -1,8 +1,8 @@
 """The layers of an overlay, and which of them keeps a file's bytes.
 
-Source: Documentation/filesystems/overlayfs.rst: ``upperdir=``, ``lowerdir=TOP:NEXT::DATA`` with backslashes before
-colons of a name, one by one as ``lowerdir+=`` and ``datadir+=`` since Linux 6.8. Data layers (6.5) hold the contents of
-files of which a lower layer has the name only, as composefs uses them.
+Source: Documentation/filesystems/overlayfs.rst: ``upperdir=``, ``lowerdir=TOP:NEXT::DATA`` with backslashes before what
+would part names, one by one as ``lowerdir+=`` and ``datadir+=`` since Linux 6.8, where names stand as they are. Data
+layers (6.5) hold the contents of files of which a lower layer has the name only, as composefs uses them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.storage import Mount
     from streamworthy.probes.sysroot import Sysroot
 
-_COLON = re.compile(r"(?<!\\):")
+_PARTS = re.compile(r"(?:[^:\\]|\\.)+|:+", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,21 +33,24 @@ class Layers:
 def parse_layers(mount: Mount) -> Layers:
     """Read an overlay's layers off its mount options."""
     options = [option.partition("=")[::2] for option in mount.super_options]
-    lower, data = [], []
-    for key, value in options:
-        if key == "lowerdir":
-            names, *bare = re.split(r"(?<!\\)::", value)
-            lower += [_bare(name) for name in _COLON.split(names)]
-            data += [_bare(name) for name in bare]
+    lower: list[str] = []
+    data: list[str] = []
+    for value in (value for key, value in options if key == "lowerdir"):
+        into = lower
+        for part in _PARTS.findall(value):
+            if part == "::":
+                into = data
+            elif part != ":":
+                into.append(_bare(part))
     return Layers(
-        upper=tuple(value for key, value in options if key == "upperdir"),
+        upper=tuple(_bare(value) for key, value in options if key == "upperdir"),
         lower=(*lower, *(value for key, value in options if key == "lowerdir+")),
         data=(*data, *(value for key, value in options if key == "datadir+")),
     )
 
 
 def _bare(name: str) -> str:
-    return name.replace("\\:", ":").replace("\\\\", "\\")
+    return re.sub(r"\\(.)", r"\1", name, flags=re.DOTALL)
 
 
 def folders_of(root: Sysroot, mount: Mount, layers: Layers, path: str) -> tuple[str, ...]:
