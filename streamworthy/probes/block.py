@@ -1,7 +1,8 @@
 """Block devices: from a device number down to the whole disks that hold the bytes.
 
 Source: sysfs, Documentation/ABI/stable/sysfs-block and testing/sysfs-block-*: /sys/dev/block/MAJOR:MINOR (since
-2.6.27), slaves/, partition, dm/name, loop/backing_file (since 2.6.37), queue/rotational (since 2.6.29).
+2.6.27), slaves/, partition, dm/name, loop/backing_file (since 2.6.37), queue/rotational (since 2.6.29); md/level and
+md/dev-NAME/state, Documentation/admin-guide/md.rst.
 """
 
 from __future__ import annotations
@@ -59,13 +60,23 @@ def _descend(root: Sysroot, folder: str, passed: tuple[str, ...], beneath: list[
     chain = (*passed, name)
     if root.exists(f"{folder}/partition"):
         return _descend(root, folder.rpartition("/")[0], chain, beneath)
-    slaves = root.names(f"{folder}/slaves")
+    slaves = _read_from(root, folder, root.names(f"{folder}/slaves"))
     if slaves:
         return [leaf for slave in slaves for leaf in _descend(root, _slave(root, folder, slave), chain, beneath)]
     backing = _read(root, f"{folder}/loop/backing_file")
     if backing is not None:
         return _behind_loop(root, name, backing, chain, beneath)
     return [_leaf(root, folder, chain)]
+
+
+def _read_from(root: Sysroot, folder: str, slaves: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out the members that an md array does not read: spares, failed ones, and a mirror's that is for writes."""
+    states = {name: {*(_read(root, f"{folder}/md/dev-{name}/state") or "").split(",")} for name in slaves}
+    serving = [name for name in slaves if not states[name] & {"faulty", "spare", "journal"}]
+    if _read(root, f"{folder}/md/level") == "raid1":
+        asked = [name for name in serving if not states[name] & {"write_mostly", "writemostly"}]
+        serving = asked or serving
+    return tuple(serving) or slaves
 
 
 def _slave(root: Sysroot, folder: str, slave: str) -> str:

@@ -66,6 +66,7 @@ WORDS = {  # filesystem, network, rotational, transport, mount_options, free_spa
     "edge-composefs-image": "pass pass pass pass pass n/a n/a",
     "server-dm-cache": "pass pass FAIL FAIL pass pass pass",
     "server-huge-page-pool": SOUND,
+    "server-md-write-mostly": SOUND,
     "server-trimode-nvme": "pass pass pass FAIL pass pass pass",
     "server-zfs-cache-full": SOUND,
     "vm-balloon": SOUND,

@@ -81,6 +81,7 @@ EXPECTED = {
     "edge-composefs-image": ("laptop-64g", "PARTIAL", 0, set(), set()),
     "server-dm-cache": ("laptop-64g", "NOT QUALIFIED", 1, {"storage.rotational", "storage.transport"}, set()),
     "server-huge-page-pool": ("laptop-64g", "NOT QUALIFIED", 1, {"memory.available"}, set()),
+    "server-md-write-mostly": ("laptop-64g", "PARTIAL", 0, set(), set()),
     "server-trimode-nvme": ("laptop-64g", "PARTIAL", 0, set(), set()),
     "server-zfs-cache-full": ("laptop-64g", "PARTIAL", 0, set(), set()),
     "vm-balloon": ("laptop-32g", "NOT QUALIFIED", 1, {"memory.available"}, set()),

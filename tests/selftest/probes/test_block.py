@@ -137,3 +137,29 @@ def test_an_attribute_that_is_no_number_is_named(tmp_path):
     root = tree(tmp_path, files=disk(SDA, "8:0", queue__rotational="maybe"), links=numbered((SDA, "8:0")))
     with pytest.raises(ParseError, match="sda/queue/rotational, line 1: found 'maybe', expected a whole number"):
         leaves_of(root, "8:0")
+
+
+@pytest.mark.parametrize(
+    ("level", "flash", "spinning", "read"),
+    [
+        ("raid1", "in_sync", "in_sync,write_mostly", ["nvme"]),
+        ("raid1", "in_sync", "in_sync,writemostly", ["nvme"]),
+        ("raid1", "faulty", "in_sync,write_mostly", ["sata"]),
+        ("raid10", "in_sync", "in_sync,write_mostly", ["nvme", "sata"]),
+        ("raid5", "in_sync", "spare", ["nvme"]),
+        ("raid5", "in_sync", "journal,in_sync", ["nvme"]),
+        ("raid1", "in_sync", "in_sync", ["nvme", "sata"]),
+        ("raid1", "faulty", "faulty", ["nvme", "sata"]),
+        ("raid0", "in_sync", None, ["nvme", "sata"]),
+    ],
+)
+def test_of_an_array_the_members_count_that_are_read(tmp_path, level, flash, spinning, read):
+    """A mirror of flash and a disk is read from flash where the disk is write-mostly (md.rst); spares are not read."""
+    array = f"{VIRTUAL}/md0"
+    files = disk(array, "9:0") | disk(NVME, "259:0", queue__rotational=0) | disk(SDA, "8:0", queue__rotational=1)
+    files |= {f"{array}/md/level": f"{level}\n", f"{array}/md/dev-nvme0n1/state": f"{flash}\n"}
+    files |= {f"{array}/md/dev-sda/state": f"{spinning}\n"} if spinning else {}
+    links = numbered((array, "9:0"), (NVME, "259:0"), (SDA, "8:0"))
+    links |= {f"{array}/slaves/nvme0n1": NVME, f"{array}/slaves/sda": SDA}
+    found = [transport for transport, _ in chains(tree(tmp_path, files=files, links=links), "9:0")]
+    assert found == read
