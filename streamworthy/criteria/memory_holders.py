@@ -81,8 +81,11 @@ _BOUND_FIX = (
 
 
 def why_bound(bound: BoundMemory) -> tuple[str, tuple[str, ...]]:
-    """Say which nodes a cpuset leaves, and where that is set."""
+    """Say which nodes a cpuset or a policy leaves, and where that is set."""
     nodes, size = ", ".join(map(str, bound.nodes)), format_bytes(bound.total_bytes)
+    if bound.by_policy:
+        cause = f"this process is bound to memory node {nodes} of {bound.machine_nodes_count}, with {size} in all"
+        return cause, ("numactl --show", "start without numactl --membind, or with --interleave=all or --preferred")
     cause = f"a cpuset leaves this process memory node {nodes} of {bound.machine_nodes_count}, with {size} in all"
     return cause, _BOUND_FIX
 

@@ -52,10 +52,11 @@ class HeldMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoundMemory:
-    """The memory nodes that a cpuset leaves to this process, where they are not all of the machine's."""
+    """The memory nodes that a cpuset or a policy leaves to this process, where they are not all of the machine's."""
 
     nodes: tuple[int, ...]
     machine_nodes_count: int
+    by_policy: bool  # numactl --membind, which a child inherits; False: a cpuset alone
     total_bytes: int
     available_bytes: int  # free, page cache and slabs that can be given back
 

@@ -1,8 +1,8 @@
 """What holds memory besides programs, and which nodes of it a process may use.
 
 Sources: /proc/meminfo; /proc/vmstat balloon_inflate and balloon_deflate, since Linux 3.8; OpenZFS's
-/proc/spl/kstat/zfs/arcstats; Mems_allowed_list in /proc/self/status (cpuset(7)) and
-/sys/devices/system/node/nodeN/meminfo.
+/proc/spl/kstat/zfs/arcstats; Mems_allowed_list in /proc/self/status (cpuset(7)), the policy of this process in
+/proc/self/numa_maps (numa(7)) and /sys/devices/system/node/nodeN/meminfo.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from streamworthy.errors import ParseError
 from streamworthy.facts.memory import BoundMemory, HeldMemory
+from streamworthy.probes.captured import optional_table
 from streamworthy.probes.meminfo import FILE
 from streamworthy.probes.mountinfo import MOUNTINFO
 from streamworthy.probes.process_limits import parse_cpu_list
@@ -58,7 +59,7 @@ def parse_balloon(text: str) -> int | None:
 
 
 def probe_bound(root: Sysroot) -> BoundMemory | None:
-    """Read the nodes that a cpuset allows; None where that is all of them, or there is but one.
+    """Read the nodes that cpuset and memory policy allow; None where that is all of them, or there is but one.
 
     ParseError when a node's sizes cannot be read.
     """
@@ -67,19 +68,43 @@ def probe_bound(root: Sysroot) -> BoundMemory | None:
     if status is None or name is None:
         return None
     nodes = parse_cpu_list(root.read_text(f"{_NODES}/{name}"), where=f"/{_NODES}/{name}")
-    allowed = tuple(sorted({*nodes} & {*parse_cpu_list(status[1], where="/proc/self/status")}))
-    if not allowed or len(allowed) == len(nodes):
+    allowed = {*nodes} & {*parse_cpu_list(status[1], where="/proc/self/status")}
+    policy = parse_cpu_list(_policy(root), where="/proc/self/numa_maps") if len(nodes) > 1 else ()
+    bound = tuple(sorted(allowed & {*policy} or allowed))
+    if not bound or len(bound) == len(nodes):
         return None
-    sizes = [parse_node(root.read_text(where), where=where) for where in map(_meminfo_of, allowed)]
+    sizes = [parse_node(root.read_text(where), where=where) for where in map(_meminfo_of, bound)]
     return BoundMemory(
-        nodes=allowed,
+        nodes=bound,
         machine_nodes_count=len(nodes),
+        by_policy=len(bound) < len(allowed),
         total_bytes=sum(each["MemTotal"] for each in sizes),
         available_bytes=sum(
             each["MemFree"] + each["Active(file)"] + each["Inactive(file)"] + each.get("SReclaimable", 0)
             for each in sizes
         ),
     )
+
+
+def _policy(root: Sysroot) -> str:
+    """Give the nodes that all memory of this process is bound to; empty without such a policy.
+
+    A captured machine has them in ``[memory_policy]``: numa_maps itself would tell names of files.
+    """
+    if not root.live:
+        return str(optional_table(root, "memory_policy").get("bind", ""))
+    maps = root.keep("proc/self/numa_maps")
+    found = parse_policy(maps.read() or "")
+    maps.close()
+    if found:
+        root.note("memory_policy", {"bind": found})
+    return found
+
+
+def parse_policy(text: str) -> str:
+    """Read the binding of the first map, which is the process's own: ``55d0c0de0000 bind:0 file=...``."""
+    found = re.match(r"[0-9a-f]+ bind(?:=[a-z]+)?:([0-9,-]+)[ \n]", text, re.ASCII)
+    return found[1] if found else ""
 
 
 def _meminfo_of(node: int) -> str:

@@ -20,6 +20,7 @@ HELD = HeldMemory(
     zfs_cache_bytes=None,
     zfs_cache_least_bytes=None,
 )
+BOUND = BoundMemory(nodes=(0,), machine_nodes_count=2, by_policy=False, total_bytes=50 * GIB, available_bytes=20 * GIB)
 FREE = replace(MEMORY, groups=(), available_bytes=20 * GIB, held=HELD)
 ASKED = limit(at_least=48 * GIB)
 
@@ -67,7 +68,7 @@ def test_zfs_s_cache_is_available_with_advice(available, word):
 )
 def test_memory_of_the_nodes_that_a_cpuset_leaves_is_judged_at_the_limit(available, word):
     """What the other nodes have is not for this process."""
-    bound = BoundMemory(nodes=(0,), machine_nodes_count=2, total_bytes=50 * GIB, available_bytes=available)
+    bound = replace(BOUND, available_bytes=available)
     found = memory.available(replace(FREE, total_bytes=100 * GIB, available_bytes=90 * GIB, bound=bound), ASKED)
     assert found.word is word
     if word is Word.FAIL:
@@ -95,3 +96,11 @@ def test_windows_is_asked_for_as_much_as_the_tier_needs():
     guest = replace(FREE, wsl=True, total_bytes=30 * GIB)
     assert "memory=59GB" in memory.total(guest, limit(at_least=56 * GIB)).fix
     assert "memory=50GB" in memory.available(guest, ASKED).fix
+
+
+def test_a_policy_is_lifted_where_the_suite_is_started():
+    """numactl binds what it starts, and no group of the system has a say."""
+    facts = replace(FREE, total_bytes=100 * GIB, available_bytes=90 * GIB, bound=replace(BOUND, by_policy=True))
+    found = memory.available(facts, ASKED)
+    assert found.cause == "this process is bound to memory node 0 of 2, with 50.0 GiB in all"
+    assert "--membind" in found.fix[1]

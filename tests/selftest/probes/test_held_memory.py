@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,7 +13,7 @@ from hypothesis import strategies as st
 
 from streamworthy.errors import ParseError
 from streamworthy.facts.memory import BoundMemory, HeldMemory
-from streamworthy.probes.held_memory import parse_arcstats, parse_balloon, parse_node
+from streamworthy.probes.held_memory import parse_arcstats, parse_balloon, parse_node, parse_policy
 from streamworthy.probes.memory import probe_commit_left, probe_memory
 from tests.selftest.probes.folder import captured, changed
 
@@ -71,15 +74,15 @@ def test_the_balloon_s_own_line_comes_first(tmp_path):
     assert probe_memory(changed(tmp_path, "laptop-nvme", files)).held.balloon_bytes == 18 * 1024 * MIB
 
 
-def bound(folder, *, allowed, nodes="0-1\n", node=NODE):
+def bound(folder, *, allowed, nodes="0-1\n", node=NODE, policy=""):
     """Probe a laptop as if it had two memory nodes."""
     status = captured("laptop-nvme").read_text("proc/self/status")
     status = status.replace("Mems_allowed_list:\t0", f"Mems_allowed_list:\t{allowed}")
     base = "sys/devices/system/node"
     nodes_files = {f"{base}/node{number}/meminfo": node.replace("Node 0", f"Node {number}") for number in (0, 1)}
-    return probe_memory(
-        changed(folder, "laptop-nvme", {"proc/self/status": status, f"{base}/has_memory": nodes, **nodes_files})
-    )
+    root = changed(folder, "laptop-nvme", {"proc/self/status": status, f"{base}/has_memory": nodes, **nodes_files})
+    root.answers = {**root.answers, "memory_policy": {"bind": policy}}
+    return probe_memory(root)
 
 
 def test_a_cpuset_that_leaves_one_node_leaves_its_memory(tmp_path):
@@ -87,7 +90,11 @@ def test_a_cpuset_that_leaves_one_node_leaves_its_memory(tmp_path):
     found = bound(tmp_path, allowed="0")
     kib = 4915522 + 4683032 + 3831572 + 506166
     assert found.bound == BoundMemory(
-        nodes=(0,), machine_nodes_count=2, total_bytes=16274100 * 2**10, available_bytes=kib * 2**10
+        nodes=(0,),
+        machine_nodes_count=2,
+        by_policy=False,
+        total_bytes=16274100 * 2**10,
+        available_bytes=kib * 2**10,
     )
     assert found.working_available_bytes == kib * 2**10
 
@@ -96,6 +103,46 @@ def test_a_cpuset_that_leaves_one_node_leaves_its_memory(tmp_path):
 def test_who_may_use_all_nodes_is_not_bound(tmp_path, allowed, nodes):
     """Also where the mask names nodes that are not there, or none that is."""
     assert bound(tmp_path, allowed=allowed, nodes=nodes).bound is None
+
+
+@pytest.mark.parametrize(
+    ("allowed", "policy", "nodes", "by_policy"),
+    [("0-1", "1", (1,), True), ("0-1", "0-1", None, None), ("0", "1", (0,), False), ("0", "0", (0,), False)],
+)
+def test_a_policy_narrows_what_a_cpuset_leaves(tmp_path, allowed, policy, nodes, by_policy):
+    """numactl --membind; one of nodes that the cpuset forbids is what the kernel makes of it: the cpuset's."""
+    found = bound(tmp_path, allowed=allowed, policy=policy).bound
+    assert (found and (found.nodes, found.by_policy)) == (nodes and (nodes, by_policy))
+
+
+@pytest.mark.skipif(not Path("/proc/self/numa_maps").exists(), reason="needs a kernel with CONFIG_NUMA")
+def test_this_machine_s_kernel_writes_a_policy_as_it_is_read():
+    """A child that binds itself to node 0, which every machine has, reads its own numa_maps."""
+    code = (
+        "import ctypes; mask = ctypes.c_ulong(1); numbers = {'x86_64': 238, 'aarch64': 237}; import os\n"
+        "done = ctypes.CDLL(None).syscall(numbers[os.uname().machine], 2, ctypes.byref(mask), 64)\n"
+        "print(done); print(open('/proc/self/numa_maps').read(), end='')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    answer, _, text = done.stdout.partition("\n")
+    if answer != "0":
+        pytest.skip("this process may not set a memory policy")
+    assert parse_policy(text) == "0"
+
+
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("56159f646000 bind:0-1,3 file=/usr/bin/python3 mapped=1\n", "0-1,3"),
+        ("56159f646000 bind=static:1 anon=1\n", "1"),
+        ("56159f646000 default file=/usr/bin/python3\n7f0000000000 bind:1 anon=1\n", ""),
+        ("56159f646000 prefer:1 anon=1\n", ""),
+        ("", ""),
+    ],
+)
+def test_only_a_binding_of_the_whole_process_counts(text, nodes):
+    """A preference yields, and a map may have a policy of its own."""
+    assert parse_policy(text) == nodes
 
 
 def test_a_node_that_does_not_tell_its_sizes_is_an_error():
