@@ -126,10 +126,11 @@ def find_machine(root: Sysroot, subject: Subject | None) -> Machine:
 def _far(machine: Machine) -> str:
     """Name the network or the relay that shards are read over; "" when all lie on this machine, or nobody can tell."""
     try:
-        mounts = [volume.mount for volume in machine.volumes.volumes if volume.shards]
+        volumes = [volume for volume in machine.volumes.volumes if volume.shards]
     except ProbeError:
         return ""
-    return "; ".join(f"{mount.fstype} at {mount.mount_point}" for mount in mounts if is_far(mount.fstype))
+    mounts = dict.fromkeys(mount for volume in volumes for mount in (volume.mount, *volume.beneath))
+    return "; ".join(f"{mount.fstype} at {mount.mount_point}" for mount in mounts if is_far(mount))
 
 
 def _known(size_bytes: int | None) -> int:
@@ -147,6 +148,7 @@ def applicability(machine: Machine, subject: Subject | None, *, sample: bool) ->
         model="sample" if sample and machine.root.live else "given",
         weights_bytes=_weights(subject) if subject else machine.volumes.set_total_bytes,
         architecture=machine.cpu.architecture,
+        wsl=memory.wsl,
     )
 
 

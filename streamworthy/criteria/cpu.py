@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from streamworthy.facts.plan import EnginePlan
 
 _POINTER_BITS = 64
+_RAISE_QUOTA = (
+    "raise the quota: docker run --cpus=N, resources.limits.cpu of the pod, systemctl set-property UNIT CPUQuota=N00%"
+)
 
 
 @bounds(one_of=required(WORDS))
@@ -62,7 +65,7 @@ def physical_cores(cpu: CpuFacts, plan: EnginePlan, limit: Limit) -> Verdict:
         required=f"{found.required}, and {plan.threads} threads at once",
         cause=f"the tier's engine starts {plan.threads} threads, of which {most} may run at once (affinity or CPU "
         "quota): the others wait, and all wait for them",
-        fix=(f"in [engine] of the tier: threads = {min(most, cores)}", "or raise the quota: docker run --cpus=N"),
+        fix=(f"in [engine] of the tier: threads = {min(most, cores)}", f"or {_RAISE_QUOTA}"),
     )
 
 
@@ -70,7 +73,7 @@ def _why_few(cpu: CpuFacts) -> tuple[str, tuple[str, ...]]:
     quota = cpu.quota_cores
     if quota is not None and cpu.usable_cores_count != cpu.physical_cores_count:
         cause = f"a control group's CPU quota allows {quota:.2f} of {cpu.physical_cores_count} cores"
-        return cause, ("raise the quota: docker run --cpus=N, systemctl set-property UNIT CPUQuota=N00%",)
+        return cause, (_RAISE_QUOTA,)
     if cpu.allowed_count is not None and cpu.allowed_count < cpu.online_count:
         cause = f"affinity or a cpuset allows {cpu.allowed_count} of {cpu.online_count} logical CPUs"
         return cause, ("taskset -pc $$", "start without taskset or --cpuset-cpus")
