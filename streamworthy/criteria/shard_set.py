@@ -126,16 +126,6 @@ def _sum_faults(sound: Sequence[tuple[ShardHeader, HeaderFacts]]) -> Iterable[Fa
             f"the shards hold {format_counted(tensors, 'tensor')}, split.tensors.count says {next(iter(told))}",
             _AGAIN,
         )
-    empty = _empty_layers(sound)
-    if empty:
-        yield f"{format_counted(len(empty), 'layer')} without tensors, the first is {empty[0]}", _AGAIN
-
-
-def _empty_layers(sound: Sequence[tuple[ShardHeader, HeaderFacts]]) -> list[int]:
-    keys = sound[0][1].keys
-    count = keys.get(f"{keys.get('general.architecture')}.block_count")
-    seen = {int(match[1]) for _, header in sound for tensor in header.tensors if (match := _LAYER.match(tensor.name))}
-    return [layer for layer in range(min(count, 512)) if layer not in seen] if isinstance(count, int) else []
 
 
 def _foreign(sound: Sequence[tuple[ShardHeader, HeaderFacts]]) -> Iterable[Fault]:

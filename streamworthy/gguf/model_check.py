@@ -16,6 +16,7 @@ from streamworthy.errors import ProbeError
 from streamworthy.facts.gguf import GgufFault
 from streamworthy.gguf.attention import knows
 from streamworthy.gguf.metadata import Metadata
+from streamworthy.gguf.model_parts import find_part_faults, recognise_companion
 from streamworthy.gguf.model_shape import expected_shapes, find_key_faults
 from streamworthy.gguf.tensor_kinds import layer_of
 
@@ -46,6 +47,14 @@ def check_model(found: Sequence[ShardHeader]) -> tuple[ShardHeader, ...]:
     headers = [entry.header for entry in found if entry.header is not None and not entry.faults]
     if len(headers) < len(found) or not headers:
         return tuple(found)
+    companion = recognise_companion(headers[0])
+    if companion is not None:
+        return (replace(found[0], faults=(companion,)), *found[1:])
+    if not any(header.tensors for header in headers):
+        fault = _fault(
+            "tensors", "none", "weights", cause="a vocabulary alone, or the keys of a set without its shards?"
+        )
+        return (replace(found[0], faults=(fault,)), *found[1:])
     try:
         metadata = Metadata(found[0].name, headers[0].keys)
     except ProbeError:
@@ -58,9 +67,12 @@ def check_model(found: Sequence[ShardHeader]) -> tuple[ShardHeader, ...]:
         faults[one.entry.number] += _check_type(one)
     for entry in found:
         faults[entry.number] += _check_begin(entry.header)
-    if knows(metadata.architecture) and not faults[found[0].number]:
-        _check_shapes(metadata, held, faults)
-        _check_layers(metadata, held, faults)
+    if not faults[found[0].number]:
+        parts = _parts(metadata, held)
+        faults[found[0].number] += find_part_faults(metadata, parts)
+        if knows(metadata.architecture):
+            _check_shapes(metadata, held, faults)
+            _check_layers(metadata, held, parts, faults)
     return tuple(replace(entry, faults=tuple(faults[entry.number])) for entry in found)
 
 
@@ -131,18 +143,31 @@ def _product(dims: Iterable[int]) -> int:
     return product
 
 
-def _check_layers(metadata: Metadata, held: Sequence[_Held], faults: Mapping[int, list[GgufFault]]) -> None:
+def _parts(metadata: Metadata, held: Sequence[_Held]) -> dict[int, dict[str, _Held]]:
+    """Sort tensors by layer, those of multi-token prediction included, and by their names below it."""
+    parts: dict[int, dict[str, _Held]] = {layer: {} for layer in range(metadata.all_layers)}
+    for one in held:
+        layer = layer_of(one.tensor.name)
+        if layer is not None and layer in parts:
+            parts[layer][one.tensor.name.split(".", 2)[2]] = one
+    return parts
+
+
+def _check_layers(
+    metadata: Metadata,
+    held: Sequence[_Held],
+    all_parts: Mapping[int, dict[str, _Held]],
+    faults: Mapping[int, list[GgufFault]],
+) -> None:
     """Compare layers with each other: one alone that lacks a tensor, or has one more, than several alike.
 
     Layers that differ by design, such as dense ones, ones with an indexer or of multi-token prediction, differ in more
     than a tensor or a few names, or are several.
     """
-    parts: dict[int, dict[str, _Held]] = {layer: {} for layer in range(metadata.layers)}
+    parts = {layer: names for layer, names in all_parts.items() if layer < metadata.layers}
     for one in held:
         layer = layer_of(one.tensor.name)
-        if layer is not None and layer in parts:
-            parts[layer][one.tensor.name.split(".", 2)[2]] = one
-        elif layer is not None and layer >= metadata.all_layers:
+        if layer is not None and layer >= metadata.all_layers:
             count = f"a layer below {metadata.all_layers} (block_count)"
             faults[one.entry.number].append(_fault(f"tensor '{one.tensor.name}'", f"layer {layer}", count, _place(one)))
     kinds = Counter(frozenset(names) for names in parts.values())

@@ -34,6 +34,7 @@ _COUNTS = (
     "attention.key_length",
     "attention.value_length",
 )
+_ARRAYS = ("attention.head_count", "attention.head_count_kv", "feed_forward_length")  # get_key_or_arr with n_layer
 _EPSILONS = ("attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon")
 _COUNT_TYPES = ("u32", "arr[u32]", "arr[i32]", "arr[bool]")  # llama_model_loader::get_key and get_key_or_arr
 _MOST_EXPERTS = 512  # llama-hparams.h, LLAMA_MAX_EXPERTS
@@ -128,6 +129,11 @@ def _find_value_faults(metadata: Metadata) -> Iterable[GgufFault]:
     elif used > experts or (experts and not used):
         expected = f"1 to {experts} ({name}.expert_count)" if experts else f"0 without {name}.expert_count"
         yield _fault(f"{name}.expert_used_count", str(used), expected)
+    for key in _ARRAYS:
+        value = metadata.keys.get(f"{name}.{key}")
+        if isinstance(value, tuple) and len(value) != layers:
+            yield _fault(f"{name}.{key}", f"{len(value)} numbers", f"one, or one for each of {layers} layers")
+            return
     heads = metadata.per_layer("attention.head_count", layers)
     if not any(heads):
         yield _fault(f"{name}.attention.head_count", "0", "at least 1")

@@ -34,6 +34,11 @@ def layer_of(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def is_routed(name: str) -> bool:
+    """Tell whether a tensor holds all routed experts of its layer."""
+    return bool(_ROUTED.search(name))
+
+
 def kind_teller(metadata: Metadata, headers: Sequence[HeaderFacts]) -> Callable[[str], TensorKind]:
     """Give the function that tells a tensor's kind by its name. ProbeError when the model's keys are not usable.
 
@@ -46,7 +51,7 @@ def kind_teller(metadata: Metadata, headers: Sequence[HeaderFacts]) -> Callable[
         layer = layer_of(name)
         if layer is not None and layer >= layers:
             return TensorKind.UNUSED
-        if experts and _ROUTED.search(name):
+        if experts and is_routed(name):
             return TensorKind.ROUTED
         if _SHARED.search(name):
             return TensorKind.SHARED

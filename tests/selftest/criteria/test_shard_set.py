@@ -89,7 +89,7 @@ FAULTS = {
     "total differs": ({2: build(keys(1, tensors=8), layer(1))}, "split.tensors.count differs between shards: 8, 9"),
     "a tensor less": ({2: build(keys(1), layer(1)[:2])}, "the shards hold 8 tensors, split.tensors.count says 9"),
     "tensors of another shard": ({3: build(keys(2), layer(1))}, "has 3 tensors of m-00002-of-00003.gguf too"),
-    "a layer without tensors": ({3: build(keys(2), layer(7))}, "1 layer without tensors, the first is 2"),
+    "a layer without tensors": ({3: build(keys(2), layer(7))}, "tensors: found 1 of 3, the first is layer 2"),
     "another quantisation": (
         {2: build(keys(1), layer(1, type_id=Q8_0))},
         "m-00002-of-00003.gguf: its tensors (Q8_0) are not of the other shards' types",
@@ -141,7 +141,7 @@ def test_a_plain_name_with_a_split_count_fails(tmp_path):
 @pytest.mark.parametrize("name", ["m.gguf", "m-00001-of-00001.gguf"])
 def test_a_set_of_one_needs_no_split_keys(tmp_path, name):
     """A whole file, numbered or not."""
-    (tmp_path / name).write_bytes(build(OWN, layer(0)))
+    (tmp_path / name).write_bytes(build(OWN, layer(0) + layer(1) + layer(2)))
     subject = Subject(tmp_path / name)
     assert shards.headers(subject.listing, subject.headers, limit()).word is Word.PASS
 
