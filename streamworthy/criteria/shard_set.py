@@ -35,7 +35,8 @@ def find_set_faults(facts: ShardListing, found: Sequence[ShardHeader]) -> tuple[
     """List what does not fit together."""
     sound = [(entry, entry.header) for entry in found if entry.header is not None]
     if facts.form == "plain":
-        return tuple(_plain_faults(sound))
+        unfinished = {left.name for left in facts.leftovers}  # has its name only when it is finished
+        return tuple(_plain_faults([(entry, header) for entry, header in sound if entry.name not in unfinished]))
     if facts.form != "set" or facts.count == 1:
         return ()
     told = _told_count(sound)

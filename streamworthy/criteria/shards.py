@@ -51,11 +51,7 @@ def _name_faults(facts: ShardListing) -> Iterable[tuple[str, str]]:
         first = shlex.quote(f"{facts.folder}/{facts.others[0]}")
         yield f"the folder holds several models: {', '.join(_some(facts.others))}", f"--model {first}"
     if facts.form == "byte_split":
-        pieces = " ".join(shlex.quote(shard.name) for shard in facts.shards)
-        yield (
-            f"pieces of an old upload, cut without headers: {', '.join(_some([shard.name for shard in facts.shards]))}",
-            f"cd {shlex.quote(facts.folder)} && cat {pieces} > {shlex.quote(facts.prefix)}",
-        )
+        yield _tell_pieces(facts)
     for file in facts.misnamed:
         move = f"mv -n {_in(facts, file.name)} {_in(facts, file.expected)}" if file.expected else ""
         yield f"{file.name}: {file.reason}", move
@@ -63,9 +59,22 @@ def _name_faults(facts: ShardListing) -> Iterable[tuple[str, str]]:
         yield f"{name} claims a number that is taken: a second download?", f"ls -l {shlex.quote(facts.folder)}"
     for left in facts.leftovers:
         if left.control:
-            yield f"{left.name}: {left.twin} is not finished, whatever its size", "let aria2c finish, or start it again"
+            finish = "let the program finish that began the download, or start it again"
+            yield f"{left.name}: {left.twin} is not finished, whatever its size", finish
         elif left.twin and not left.twin_present:
             yield f"{left.name}: the download of {left.twin} is not finished", f"finish the download of {left.twin}"
+
+
+def _tell_pieces(facts: ShardListing) -> tuple[str, str]:
+    cause = f"pieces of an old upload, cut without headers: {', '.join(_some([shard.name for shard in facts.shards]))}"
+    if facts.missing:
+        lacking = f"number {_ranges(facts.missing)} of {facts.count} is not there"
+        return f"{cause}; {lacking}", "download all pieces, and join them then"
+    if facts.others:
+        whole = shlex.quote(f"{facts.folder}/{facts.others[0]}")
+        return f"{cause}; beside the joined file", f"--model {whole}"
+    pieces = " ".join(shlex.quote(shard.name) for shard in facts.shards)
+    return cause, f"cd {shlex.quote(facts.folder)} && cat {pieces} > {shlex.quote(facts.prefix)}"
 
 
 def _in(facts: ShardListing, name: str) -> str:

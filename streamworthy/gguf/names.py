@@ -12,20 +12,20 @@ from typing import NamedTuple
 _STRICT = re.compile(r"(?P<prefix>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf", re.DOTALL)
 _LOOSE = re.compile(
     r"(?P<prefix>.*?)[-_. ](?:part[-_.]?)?(?P<number>\d{1,9})[-_ ]?of[-_ ]?(?P<count>\d{1,9})"
-    r"(?P<tail>(?: ?\(\d+\)| - Copy|[-_ ]copy)?)\.gguf",
+    r"(?P<tail>(?: ?\(\d+\)| ?- ?(?:Copy|Kopie|Copie|Copia|副本|复件|コピー|копия)(?: ?\(\d+\))?|[-_ ]copy(?: \d+)?)?)"
+    r"\.gguf(?:\?[^/]*)?",  # wget keeps an address's ?download=true
     re.DOTALL | re.IGNORECASE,
 )
-# TheBloke's .gguf-split-a, mradermacher's .gguf.part1of2, and what split(1) makes of a .gguf.
-_PIECE = re.compile(
-    r"(?P<stem>.+\.gguf)(?:[-._]split[-._]?[a-z]{1,2}|[-._]part[-._]?\d+of\d+|[-._]part[-._]?[a-z]{1,2}|\.[a-z]{2}|\.\d{3})",
-    re.IGNORECASE,
-)
+# Browsers, download managers, curl, rclone, gcloud, llama.cpp (common/download.cpp), torrent clients, Xunlei.
 _LEFTOVER = re.compile(
-    r"(?P<twin>.+?)\.(?P<kind>part|partial|incomplete|aria2|crdownload|download|downloading|opdownload|tmp|st|!qb|!ut|filepart)"
+    r"(?P<twin>.+\.gguf)(?:\.[\w-]+)??[._]{1,2}(?P<kind>part|partial|incomplete|crdownload|download|downloading|opdownload|tmp|gstmp"
+    r"|downloadinprogress|!qb|!ut|!bt|bc!|filepart|dtapart|fdmdownload|unfinished|xltd|td|(?P<control>aria2(?:__temp)?|st|lftp-pget-status))"
     r"(?:\.\w+)?",
     re.IGNORECASE,
 )
+_TEMPORARY = re.compile(r"\.(?:syncthing\.(?P<synced>.+\.gguf)\.tmp|(?P<rsynced>.+\.gguf)\.[A-Za-z0-9]{6})")
 _COMPANION = re.compile(r"(?:^|[-_.])mmproj|(?:^|[-_.])imatrix|\.dat$", re.IGNORECASE)
+_MODEL = re.compile(r"[^.].*\.gguf(?:\?[^/]*)?", re.DOTALL | re.IGNORECASE)
 _BLOB = re.compile(r"[0-9a-f]{64}")
 
 
@@ -63,17 +63,15 @@ def parse_name(name: str) -> ShardName | None:
 
 
 def parse_leftover(name: str) -> tuple[str, bool] | None:
-    """Recognise what an unfinished download leaves: the name it will have, and whether it is a control file."""
+    """Recognise what an unfinished download leaves: the name it will have, and whether it is a control file.
+
+    A control file lies beside the file that is written under its last name already, often in its full size.
+    """
+    hidden = _TEMPORARY.fullmatch(name)
+    if hidden is not None:
+        return hidden["synced"] or hidden["rsynced"], False
     match = _LEFTOVER.fullmatch(name)
-    if match is None or ".gguf" not in name.lower():
-        return None
-    return match["twin"], match["kind"].lower() == "aria2"
-
-
-def piece_of(name: str) -> str | None:
-    """Recognise a piece of an old upload that was cut without headers: the name of the whole file, or None."""
-    match = _PIECE.fullmatch(name)
-    return None if match is None or parse_leftover(name) else match["stem"]
+    return None if match is None else (match["twin"], match["control"] is not None)
 
 
 def is_companion(name: str) -> bool:
@@ -83,7 +81,7 @@ def is_companion(name: str) -> bool:
 
 def is_model(name: str) -> bool:
     """Tell whether a name is that of a model or one of its shards."""
-    return name.lower().endswith(".gguf") and not name.startswith(".") and not is_companion(name)
+    return _MODEL.fullmatch(name) is not None and not is_companion(name)
 
 
 def is_blob(name: str) -> bool:

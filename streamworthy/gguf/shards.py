@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.facts.shards import Misnamed, ShardFile, ShardListing
 from streamworthy.gguf.leftovers import list_leftovers
+from streamworthy.gguf.misnamed import from_one, list_lengthened, list_misnamed
 from streamworthy.gguf.names import (
     ShardName,
     engine_name,
     is_blob,
     is_model,
-    parse_leftover,
     parse_name,
-    piece_of,
 )
+from streamworthy.gguf.pieces import number_pieces, parse_piece
+from streamworthy.gguf.suggestions import look_below, snapshot_of, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 _BLOCK_BYTES = 512  # st_blocks counts these whatever the filesystem's block is, stat(2)
-_MOST_NAMED = 20
 _Groups = dict[tuple[str, int], list[ShardName]]
 
 
@@ -42,11 +42,11 @@ def list_shards(path: Path) -> ShardListing:
     if is_folder:
         return _list_folder(given)
     if not is_there:
-        raise UsageError(f"model: {path}: not found", fix=_suggest(given))
+        return _list_absent(path, given)
     if is_blob(given.name):
         raise UsageError(
             f"model: {path}: a blob of a Hugging Face cache, expected the name that its snapshot gives it",
-            fix=_snapshot_of(given),
+            fix=snapshot_of(given),
         )
     return _list_beside(given)
 
@@ -60,25 +60,23 @@ def _names_in(folder: Path) -> tuple[str, ...]:
         ) from error
 
 
-def _suggest(path: Path) -> str:
-    folder = path.parent
-    names = [name for name in _names_in(folder) if is_model(name)] if folder.is_dir() else []
-    if names:
-        return f"this folder has: {', '.join(names[:_MOST_NAMED])}"
-    return "name any shard of the model, or the folder that holds them"
+def _list_absent(path: Path, given: Path) -> ShardListing:
+    """List the pieces of a file that has yet to be joined. UsageError for any other name that is not there."""
+    names = _names_in(given.parent) if given.parent.is_dir() else ()
+    if any((piece := parse_piece(name)) and piece.whole == given.name for name in names):
+        return _list_pieces(given.parent, names, given.name)
+    raise UsageError(f"model: {path}: not found", fix=suggest(str(path), given, names))
 
 
-def _snapshot_of(blob: Path) -> str:
-    links = blob.parent.parent.glob("snapshots/*/**/*.gguf")
-    link = next((link for link in links if link.is_symlink() and link.resolve() == blob.resolve()), None)
-    return f'name it by its link: "{link}"' if link else "name the path below snapshots/ that leads to this blob"
+def _groups(names: Iterable[str], given: str = "") -> _Groups:
+    """Sort names into sets: by prefix and count, files without numbers each on their own.
 
-
-def _groups(names: Iterable[str]) -> _Groups:
-    """Sort names into sets: by prefix and count, files without numbers each on their own."""
+    A hidden file, such as the ._ ones of macOS, counts only where one is ``given`` by name.
+    """
     groups: _Groups = {}
     for name in names:
-        if is_model(name):
+        hidden = given.startswith(".") and name.startswith(".") and is_model(name.lstrip("._"))
+        if is_model(name) or hidden:
             parsed = parse_name(name) or ShardName(name, name.removesuffix(".gguf"), 1, 0, strict=True, copy=False)
             groups.setdefault((parsed.prefix, parsed.total), []).append(parsed)
     return groups
@@ -91,19 +89,20 @@ def _list_folder(folder: Path) -> ShardListing:
     if len(sets) == 1:
         return _listing(folder, names, groups, sets[0])
     if sets:
-        return _bare("ambiguous", folder, names, others=_firsts(groups, sets))
-    pieces = [name for name in names if piece_of(name)]
+        largest_first = sorted(sets, key=lambda key: (-key[1], key[0]))  # a set is more likely meant than one file
+        return _bare("ambiguous", folder, names, others=_firsts(groups, largest_first))
+    pieces = [piece for name in names if (piece := parse_piece(name))]
     if pieces:
-        return _list_pieces(folder, names, str(piece_of(pieces[0])))
-    raise UsageError(f"model: {folder}: a folder without GGUF files", fix=_look_below(folder, names))
+        return _list_pieces(folder, names, pieces[0].whole)
+    raise UsageError(f"model: {folder}: a folder without GGUF files", fix=look_below(folder, names))
 
 
 def _list_beside(path: Path) -> ShardListing:
     names = _names_in(path.parent)
-    whole = piece_of(path.name)
-    if whole:
-        return _list_pieces(path.parent, names, whole)
-    groups = _groups((*names, path.name) if path.name not in names else names)
+    piece = parse_piece(path.name)
+    if piece:
+        return _list_pieces(path.parent, names, piece.whole)
+    groups = _groups((*names, path.name) if path.name not in names else names, path.name)
     keys = [key for key, group in groups.items() if any(shard.name == path.name for shard in group)]
     if not keys:  # a name without .gguf, or of a companion, that was asked for by name
         parsed = ShardName(path.name, path.stem, 1, 0, strict=True, copy=False)
@@ -145,34 +144,33 @@ def _firsts(groups: _Groups, keys: Iterable[tuple[str, int]]) -> tuple[str, ...]
 
 def _listing(folder: Path, names: Sequence[str], groups: _Groups, key: tuple[str, int]) -> ShardListing:
     prefix, count = key
-    group = sorted(groups[key], key=lambda shard: (shard.number, shard.copy, not shard.strict, shard.name))
+    group = sorted(from_one(groups[key]), key=lambda shard: (shard.number, shard.copy, not shard.strict, shard.name))
     chosen = {shard.number: shard for shard in reversed(group) if shard.fits or not count}
     strays = _strays(groups).get(key, [])
     others = [other for other in groups if other != key and other not in strays]
+    missing = _missing(list(chosen.values()), count)
     return ShardListing(
         form="set" if count else "plain",
         folder=str(folder),
         prefix=prefix,
         count=max(count, 1),
         shards=tuple(_stat(folder, shard) for _, shard in sorted(chosen.items())),
-        missing=_missing(list(chosen.values()), count),
-        misnamed=(*_misnamed(chosen.values(), group), *_renamed(groups, strays, prefix)),
+        missing=missing,
+        misnamed=(
+            *list_misnamed(chosen.values(), group),
+            *_renamed(groups, strays, prefix),
+            *list_lengthened(folder, names, [engine_name(prefix, number, count) for number in missing]),
+        ),
         duplicates=tuple(shard.name for shard in group if shard.fits and chosen[shard.number] != shard),
-        leftovers=list_leftovers(folder, names, prefix),
+        leftovers=list_leftovers(folder, names, lambda twin: _belongs(twin, key)),
         others=_firsts(groups, others),
     )
 
 
-def _misnamed(chosen: Iterable[ShardName], group: Iterable[ShardName]) -> Iterable[Misnamed]:
-    for shard in sorted(chosen, key=lambda shard: shard.number):
-        if not shard.strict:
-            expected = engine_name(shard.prefix, shard.number, shard.total)
-            yield Misnamed(
-                name=shard.name, expected=expected, reason="not five digits, -of- and .gguf in small letters"
-            )
-    for shard in group:
-        if shard.total and not shard.fits:
-            yield Misnamed(name=shard.name, expected="", reason=f"its number is not one of 1 to {shard.total}")
+def _belongs(twin: str, key: tuple[str, int]) -> bool:
+    """Tell whether an unfinished file is to become one of a set."""
+    parsed = parse_name(twin)
+    return (parsed.prefix, parsed.total) == key if parsed else (twin.removesuffix(".gguf"), 0) == key
 
 
 def _renamed(groups: _Groups, strays: Iterable[tuple[str, int]], prefix: str) -> Iterable[Misnamed]:
@@ -183,12 +181,14 @@ def _renamed(groups: _Groups, strays: Iterable[tuple[str, int]], prefix: str) ->
 
 
 def _list_pieces(folder: Path, names: Sequence[str], whole: str) -> ShardListing:
-    pieces = [name for name in names if piece_of(name) == whole]
-    shards = [
-        ShardName(name, whole, number, len(pieces), strict=False, copy=False) for number, name in enumerate(pieces, 1)
-    ]
-    listing = _bare("byte_split", folder, names, prefix=whole)
-    return replace(listing, count=len(shards), shards=tuple(_stat(folder, shard) for shard in shards))
+    found, count = number_pieces(names, whole)
+    shards = [ShardName(name, whole, number, count, strict=False, copy=False) for number, name in found.items()]
+    return replace(
+        _bare("byte_split", folder, names, prefix=whole, others=(whole,) if whole in names else ()),
+        count=count,
+        shards=tuple(_stat(folder, shard) for shard in shards),
+        missing=tuple(number for number in range(1, count + 1) if number not in found),
+    )
 
 
 def _bare(
@@ -203,23 +203,9 @@ def _bare(
         missing=(),
         misnamed=(),
         duplicates=(),
-        leftovers=list_leftovers(folder, names, prefix),
+        leftovers=list_leftovers(folder, names, lambda twin: twin.startswith(prefix)),
         others=others,
     )
-
-
-def _look_below(folder: Path, names: Sequence[str]) -> str:
-    waiting = [name for name in names if parse_leftover(name)]
-    if waiting:
-        return f"a download is not finished: {', '.join(waiting[:_MOST_NAMED])}"
-    below = sorted(
-        str(found.parent.relative_to(folder))
-        for pattern in ("*/*.gguf", "*/*/*.gguf", "*/*/*/*.gguf")
-        for found in folder.glob(pattern)
-    )
-    if below:
-        return f"give --model one of its folders: {', '.join(dict.fromkeys(below[: 50 * _MOST_NAMED]))}"
-    return "name any shard of the model, or the folder that holds them"
 
 
 def _stat(folder: Path, shard: ShardName) -> ShardFile:

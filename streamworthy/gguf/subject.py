@@ -13,6 +13,7 @@ from streamworthy.facts.gguf import ShardHeader
 from streamworthy.facts.shards import OpenFiles
 from streamworthy.facts.storage import Placement
 from streamworthy.gguf.cursor import GgufError
+from streamworthy.gguf.disguises import see_through
 from streamworthy.gguf.extents import probe_extents
 from streamworthy.gguf.kv_cache import measure_kv
 from streamworthy.gguf.ledger import draw_ledger
@@ -68,8 +69,8 @@ class Subject:
 
     @cached_property
     def listing(self) -> ShardListing:
-        """The files of the set, by their names."""
-        return list_shards(self.path)
+        """The files of the set, by their names, and by the first header where names cannot tell."""
+        return see_through(list_shards(self.path))
 
     @cached_property
     def present(self) -> tuple[ShardFile, ...]:

@@ -74,12 +74,22 @@ def test_what_is_beside_the_set_is_only_mentioned():
         (
             {"leftovers": (replace(PART, twin_present=True, control=True),)},
             "is not finished, whatever its size",
-            "let aria2c finish",
+            "let the program finish that began the download",
         ),
         (
             {"form": "ambiguous", "shards": (), "others": ("a.gguf", "b.gguf")},
             "several models: a.gguf, b.gguf",
             "--model /models/a.gguf",
+        ),
+        (
+            {"form": "byte_split", "prefix": "m.gguf", "missing": (4,), "count": 5},
+            "number 4 of 5 is not there",
+            "download all pieces, and join them then",
+        ),
+        (
+            {"form": "byte_split", "prefix": "m.gguf", "others": ("m.gguf",)},
+            "beside the joined file",
+            "--model /models/m.gguf",
         ),
         (
             {"form": "byte_split", "prefix": "m.gguf"},

@@ -146,6 +146,23 @@ case("joined", "all three with cat", after=lambda folder: _cat(folder, "tiny.ggu
 case("joined", "all three with cat under the first name", after=lambda folder: _cat(folder, FIRST))
 
 
+def whole_alone(shards):
+    """Put one whole model in the place of the set, under the first shard's name."""
+    whole = make_whole()
+    whole.name = shards[0].name
+    shards[:] = [whole]
+
+
+case("names", "a whole model under a first shard's name", whole_alone)
+case(
+    "names",
+    "a whole model cut under the names of shards",
+    whole_alone,
+    after=lambda folder: _cut_up(folder / FIRST, folder / SECOND, folder / THIRD),
+    says="cut without headers",
+)
+
+
 def foreign(change):
     """Put a shard of another set in the place of the second."""
 
@@ -232,6 +249,14 @@ def _whole_as(shards, index):
     whole = make_whole()
     whole.name = shards[index].name
     shards[index] = whole
+
+
+def _cut_up(path, *others):
+    raw = path.read_bytes()
+    parts = len(others) + 1
+    cuts = [len(raw) * part // parts for part in range(parts + 1)]
+    for one, begin, end in zip((path, *others), cuts, cuts[1:], strict=False):
+        one.write_bytes(raw[begin:end])
 
 
 def _folder(path):

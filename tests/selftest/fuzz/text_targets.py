@@ -17,7 +17,8 @@ from streamworthy.errors import StreamworthyError, UsageError
 from streamworthy.gguf.hugging_face import expect_from_metadata
 from streamworthy.gguf.leaks import find_leaks
 from streamworthy.gguf.manifest import find_manifest
-from streamworthy.gguf.names import is_model, parse_leftover, parse_name, piece_of
+from streamworthy.gguf.names import is_model, parse_leftover, parse_name
+from streamworthy.gguf.pieces import parse_piece
 from streamworthy.gguf.strangers import parse_pointer, recognise
 from streamworthy.probes import process_limits
 from streamworthy.probes.cgroup import parse_amount, parse_cpu_max, parse_memberships, parse_stat
@@ -116,7 +117,7 @@ def _names(text):
     for name in text.split("\n"):
         parse_name(name)
         parse_leftover(name)
-        piece_of(name)
+        parse_piece(name)
         is_model(name)
 
 

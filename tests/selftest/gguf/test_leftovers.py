@@ -12,7 +12,7 @@ def leftovers(folder, *names):
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
-    return list_leftovers(folder, sorted(entry.name for entry in folder.iterdir()), "m")
+    return list_leftovers(folder, sorted(entry.name for entry in folder.iterdir()), THREE.__contains__)
 
 
 def test_part_files_are_listed_with_their_twins(tmp_path):
@@ -22,6 +22,14 @@ def test_part_files_are_listed_with_their_twins(tmp_path):
         Leftover(name=parts[0], twin=THREE[0], twin_present=True, control=True),
         Leftover(name=parts[1], twin=THREE[1], twin_present=True, control=False),
         Leftover(name=parts[2], twin=THREE[2], twin_present=False, control=False),
+    )
+
+
+def test_modelscope_s_unfinished_files_keep_their_names(tmp_path):
+    """Its client writes them in a folder of their own."""
+    names = (f"._____temp/{THREE[2]}", "._____temp/other.gguf")
+    assert leftovers(tmp_path, *THREE[:2], *names) == (
+        Leftover(name=names[0], twin=THREE[2], twin_present=False, control=False),
     )
 
 

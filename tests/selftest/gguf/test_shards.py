@@ -133,6 +133,44 @@ def test_a_number_outside_of_the_set_is_misnamed(folder):
     assert [one.number for one in found.shards] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("given", ["", engine_name("m", 0, 3), engine_name("m", 2, 3)])
+def test_a_set_that_is_counted_from_zero_is_given_its_names(folder, given):
+    """The last is renamed first, so that no name is taken when it is given."""
+    found = folder(*(engine_name("m", number, 3) for number in (0, 1, 2)), given=given)
+    moves = [(file.name, file.expected) for file in found.misnamed]
+    assert moves == [(engine_name("m", number, 3), engine_name("m", number + 1, 3)) for number in (2, 1, 0)]
+    assert [one.number for one in found.shards] == [1, 2, 3]
+    assert (found.missing, found.duplicates) == ((), ())
+
+
+@pytest.mark.parametrize("ending", [".txt", ".1", ".bak", "?download=true"])
+def test_a_missing_shard_is_found_under_a_longer_name(folder, ending):
+    """A browser's .txt, wget's .1 and its ?download=true: what holds GGUF is given its name back."""
+    (folder.path / f"{THREE[2]}{ending}").write_bytes(b"GGUF")
+    found = folder(*THREE[:2], f"{THREE[1]}.sha256")
+    assert [(file.name, file.expected) for file in found.misnamed] == [(f"{THREE[2]}{ending}", THREE[2])]
+
+
+def test_unfinished_files_of_other_models_are_not_of_this_one(folder):
+    """A name that begins alike is another quantisation; a set of another count another upload."""
+    names = ("m-Q8_0.gguf.part", "m2.gguf.crdownload", engine_name("m", 1, 4) + ".part", "m.gguf.part")
+    assert [left.name for left in folder(*THREE, *names).leftovers] == []
+    assert [left.name for left in folder("m.gguf", given="m.gguf").leftovers] == ["m.gguf.part"]
+
+
+def test_a_set_is_named_before_single_files(folder):
+    """Of several models the larger one is more likely meant: an adapter or a draft is a single file."""
+    assert folder("a-lora.gguf", *THREE, "draft.gguf").others == (THREE[0], "a-lora.gguf", "draft.gguf")
+
+
+def test_hidden_files_count_only_where_one_is_named(folder):
+    """What macOS leaves is no model, a hidden set that is asked for is one."""
+    hidden = [f".{name}" for name in THREE]
+    assert folder(*hidden, "._m.gguf", given=hidden[1]).count == 3
+    with pytest.raises(UsageError):
+        folder()
+
+
 def test_a_second_copy_of_a_number_is_a_duplicate(folder):
     """The strict name is taken; the browser's copy is named."""
     found = folder(*THREE, "m-00002-of-00003 (1).gguf", "m-2-of-3.gguf")
@@ -193,7 +231,11 @@ def test_a_blob_is_no_name_for_a_model(cache):
         (("m.gguf",), "n.gguf", "not found", "this folder has: m.gguf"),
         (("Q4/m.gguf", "Q8/m.gguf"), "", "a folder without GGUF files", "one of its folders: Q4, Q8"),
         (("m.gguf.part",), "", "a folder without GGUF files", "not finished: m.gguf.part"),
-        (("mmproj.gguf",), "", "a folder without GGUF files", "any shard"),
+        (("m.gguf.part",), "m.gguf", "not found", "not finished: m.gguf.part"),
+        (("mmproj.gguf",), "", "a folder without GGUF files", "only go beside one: mmproj.gguf"),
+        (("m.gguf.zst",), "", "a folder without GGUF files", "unpack them first: m.gguf.zst"),
+        (("m.7z.001", "m.7z.002"), "", "a folder without GGUF files", "unpack them first: m.7z.001, m.7z.002"),
+        (("._____temp/m.gguf", "README.md"), "", "a folder without GGUF files", "any shard"),
         (("a",), "a/b/c.gguf", "not found", "any shard"),
     ],
 )

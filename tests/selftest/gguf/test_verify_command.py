@@ -19,7 +19,8 @@ def model(tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
     for number, name in enumerate(NAMES):
-        (folder / name).write_bytes(build(keys=(("general.name", "str", str(number)),)))
+        keys = (("general.name", "str", str(number)), ("split.no", "u16", number), ("split.count", "u16", 2))
+        (folder / name).write_bytes(build(keys=keys))
     return folder
 
 
