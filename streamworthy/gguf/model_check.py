@@ -47,6 +47,9 @@ def check_model(found: Sequence[ShardHeader]) -> tuple[ShardHeader, ...]:
     headers = [entry.header for entry in found if entry.header is not None and not entry.faults]
     if len(headers) < len(found) or not headers:
         return tuple(found)
+    count = headers[0].keys.get("split.count")
+    if isinstance(count, int) and len(found) == 1 < count:  # a part under a name of its own
+        return tuple(found)
     companion = recognise_companion(headers[0])
     if companion is not None:
         return (replace(found[0], faults=(companion,)), *found[1:])

@@ -17,6 +17,7 @@ from streamworthy.gguf.names import (
     engine_name,
     is_blob,
     is_model,
+    parse_leftover,
     parse_name,
 )
 from streamworthy.gguf.pieces import number_pieces, parse_piece
@@ -149,6 +150,7 @@ def _listing(folder: Path, names: Sequence[str], groups: _Groups, key: tuple[str
     strays = _strays(groups).get(key, [])
     others = [other for other in groups if other != key and other not in strays]
     missing = _missing(list(chosen.values()), count)
+    unfinished = {leftover[0] for shard in group if (leftover := parse_leftover(shard.name))}  # given by its own name
     return ShardListing(
         form="set" if count else "plain",
         folder=str(folder),
@@ -162,7 +164,7 @@ def _listing(folder: Path, names: Sequence[str], groups: _Groups, key: tuple[str
             *list_lengthened(folder, names, [engine_name(prefix, number, count) for number in missing]),
         ),
         duplicates=tuple(shard.name for shard in group if shard.fits and chosen[shard.number] != shard),
-        leftovers=list_leftovers(folder, names, lambda twin: _belongs(twin, key)),
+        leftovers=list_leftovers(folder, names, lambda twin: twin in unfinished or _belongs(twin, key)),
         others=_firsts(groups, others),
     )
 

@@ -20,6 +20,7 @@ _ADDRESS = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]{1,15}):/+(?P<rest>.+)", re.I
 _HUB = re.compile(r"(?:www\.)?(?:huggingface\.co|hf\.co|hf-mirror\.com)/(?P<repository>[\w.-]+/[\w.-]+)(?P<rest>.*)")
 _HUB_FILE = re.compile(r"/(?:resolve|blob|raw)/[^/]+/(?P<file>[^?]+)")
 _REPOSITORY = re.compile(r"(?P<repository>[\w.-]+/[\w.-]+?)(?::(?P<quant>[\w.-]+))?")
+_OTHER_FORMAT = re.compile(r".+\.(?:safetensors|pth|pt|bin|onnx)", re.IGNORECASE)
 _ARCHIVE = re.compile(r".+\.(?:zst|gz|xz|bz2|lz4|zip|7z|rar|tar|tgz)(?:\.\d{2,3})?", re.IGNORECASE)
 
 
@@ -75,15 +76,16 @@ def look_below(folder: Path, names: Sequence[str]) -> str:
 
 def look_beside(folder: Path, names: Sequence[str]) -> str:
     """Say of the other files in a folder what they could be: unfinished, packed, or models under another name."""
-    waiting = [name for name in names if parse_leftover(name)]
-    if waiting:
-        return f"a download is not finished: {', '.join(waiting[:_MOST_NAMED])}"
-    packed = [name for name in names if _ARCHIVE.fullmatch(name)]
-    if packed:
-        return f"unpack them first: {', '.join(packed[:_MOST_NAMED])}"
-    companions = [name for name in names if is_companion(name)]
-    if companions:
-        return f"download the model itself; these only go beside one: {', '.join(companions[:_MOST_NAMED])}"
+    kinds = (
+        ("a download is not finished", parse_leftover),
+        ("unpack them first", _ARCHIVE.fullmatch),
+        ("download the model itself; these only go beside one", is_companion),
+        ("take the model as GGUF, or convert it with convert_hf_to_gguf.py", _OTHER_FORMAT.fullmatch),
+    )
+    for sentence, is_kind in kinds:
+        found = [name for name in names if is_kind(name)]
+        if found:
+            return f"{sentence}: {', '.join(found[:_MOST_NAMED])}"
     hidden = holding_gguf(folder, names)
     if hidden and folder.name == "blobs":
         return "name the folder below snapshots/ whose links lead to these blobs"

@@ -158,6 +158,13 @@ def test_unfinished_files_of_other_models_are_not_of_this_one(folder):
     assert [left.name for left in folder("m.gguf", given="m.gguf").leftovers] == ["m.gguf.part"]
 
 
+@pytest.mark.parametrize("name", ["m.gguf.part", "m-00001-of-00003.gguf.crdownload", "m.gguf.1a2b3c4d.partial"])
+def test_an_unfinished_file_that_is_named_is_told_to_be_one(folder, name):
+    """It is judged, and known to be no model yet."""
+    found = folder(name, given=name)
+    assert [left.name for left in found.leftovers] == [name] == [one.name for one in found.shards]
+
+
 def test_a_set_is_named_before_single_files(folder):
     """Of several models the larger one is more likely meant: an adapter or a draft is a single file."""
     assert folder("a-lora.gguf", *THREE, "draft.gguf").others == (THREE[0], "a-lora.gguf", "draft.gguf")
@@ -235,6 +242,7 @@ def test_a_blob_is_no_name_for_a_model(cache):
         (("mmproj.gguf",), "", "a folder without GGUF files", "only go beside one: mmproj.gguf"),
         (("m.gguf.zst",), "", "a folder without GGUF files", "unpack them first: m.gguf.zst"),
         (("m.7z.001", "m.7z.002"), "", "a folder without GGUF files", "unpack them first: m.7z.001, m.7z.002"),
+        (("model.safetensors", "config.json"), "", "a folder without GGUF files", "take the model as GGUF"),
         (("._____temp/m.gguf", "README.md"), "", "a folder without GGUF files", "any shard"),
         (("a",), "a/b/c.gguf", "not found", "any shard"),
     ],
