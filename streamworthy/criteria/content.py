@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from streamworthy.facts.integrity import HashFacts, ShardHash, TensorHashes, WrongTensor
 
+_SHA256_OF_NOTHING = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 NAMED = 8  # a set of sixty shards is not spelled out in one sentence
+_SEVERAL = 2
 _MENDED_SINGLY = 3  # damaged tensors of a shard; with more of them the whole shard is the shorter way
 
 
@@ -33,9 +35,10 @@ def tell_wrong(facts: HashFacts) -> dict[str, str]:
 
 
 def _tell_shard(shard: ShardHash) -> str:
+    empty = ", which is the hash of no bytes at all" if shard.expected.digest == _SHA256_OF_NOTHING else ""
     return (
         f"{shard.expected.path.name} has {_prefix(shard.found.digest)}, expected {_prefix(shard.expected.digest)}"
-        f" ({shard.expected.source})"
+        f" ({shard.expected.source}{empty})"
     )
 
 
@@ -54,6 +57,16 @@ def _last(tensor: WrongTensor) -> int:
 
 def _prefix(digest: str) -> str:
     return f"{digest[:12]}..."
+
+
+def doubt_manifest(facts: HashFacts) -> tuple[str, str] | None:
+    """Say, and what to do, where not one of several shards agrees: then the manifest is more likely to be wrong."""
+    if len(facts.shards) < _SEVERAL or facts.tensors or any(shard.matches for shard in facts.shards):
+        return None
+    return (
+        f"none of {len(facts.shards)} agrees: a manifest of another upload, or of another program such as b3sum?",
+        "compare the manifest with the publisher's list for this revision, before anything is downloaded again",
+    )
 
 
 def fetch_again(facts: HashFacts, paths: Iterable[str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamworthy.criteria.content import content_evidence, fetch_again, some, tell_open, tell_wrong
+from streamworthy.criteria.content import content_evidence, doubt_manifest, fetch_again, some, tell_open, tell_wrong
 from streamworthy.criteria.leaks import how_to_clean, tell_leak
 from streamworthy.criteria.spec import Limit, bounds
 from streamworthy.criteria.tensor_data import (
@@ -209,13 +209,14 @@ def hashes(facts: HashFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - every c
 
 def _content_differs(facts: HashFacts, wrong: Mapping[str, str], missing: tuple[str, ...]) -> Verdict:
     differ = (*wrong.values(), *(f"{name} is in the manifest and not there" for name in missing))
+    doubt, check = doubt_manifest(facts) or ("", "")
     return verdict(
         Word.FAIL,
         measured=f"{len(differ)} of {format_counted(facts.shard_count + len(missing), 'shard')} wrong or missing",
         required=_AS_LISTED,
         value=float(len(differ)),
         unit="count",
-        cause=some(differ),
-        fix=(*fetch_again(facts, wrong), *(f"download {name}" for name in missing)),
+        cause="; ".join(part for part in (doubt, some(differ)) if part),
+        fix=(*((check,) if check else ()), *fetch_again(facts, wrong), *(f"download {name}" for name in missing)),
         evidence=(*(f"wrong={line}" for line in differ), *content_evidence(facts)),
     )

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _SUMS_NAME = re.compile(r"(?:.*\.sha256(?:sum)?|(?:.*[-_.])?sha256sums?(?:\.txt)?)", re.IGNORECASE)
 _TENSORS_NAME = re.compile(r".*\.manifest", re.IGNORECASE)  # as gguf-hash's README names them; others do too
+# blanks and quotes that people add, and the state that `git lfs ls-files --long` writes before each name
+_MARKS = re.compile(r"""^(?:[*-] )?["' ]*|["' ]+$""")
 _SPLIT_NAME = re.compile(r"(.*-)[0-9]{5}(-of-[0-9]{5}\.gguf)")
 
 
@@ -106,10 +108,15 @@ def _sums_files(shards: tuple[Path, ...]) -> list[_File]:
             entries = sorted(folder.iterdir())
         except OSError as error:
             raise ProbeError(f"{folder}: cannot be listed: {error.strerror}") from error
-        files += [_read(entry) for entry in entries if _SUMS_NAME.fullmatch(entry.name) and entry.is_file()]
-        named = [entry for entry in entries if _TENSORS_NAME.fullmatch(entry.name) and entry.is_file()]
+        files += [_read(entry) for entry in entries if _is_named(entry, _SUMS_NAME)]
+        named = [entry for entry in entries if _is_named(entry, _TENSORS_NAME)]
         files += [_read(entry) for entry in named if _has_tensors(entry)]
     return files
+
+
+def _is_named(entry: Path, pattern: re.Pattern[str]) -> bool:
+    """Tell whether a file has such a name; the ._ files of macOS are notes on another file."""
+    return not entry.name.startswith("._") and pattern.fullmatch(entry.name) is not None and entry.is_file()
 
 
 def _has_tensors(path: Path) -> bool:
@@ -230,10 +237,14 @@ def _parts(line: SumLine) -> list[str]:
 
 
 def _base_name(line: SumLine, known: set[str]) -> str:
-    if line.name in known:  # a name with a backslash of its own
-        return line.name
+    """Give a line's name without its folders; marks around it count only where no shard is named so."""
     parts = _parts(line)
-    return parts[-1] if parts else ""
+    base = parts[-1] if parts else ""
+    for name in (line.name, base):  # the first: a name with a backslash of its own
+        if name in known:
+            return name
+    bare = _MARKS.sub("", base)
+    return bare if bare in known else base
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from streamworthy.errors import ProbeError
+from streamworthy.gguf.other_sums import to_sha256sum
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 _LONGEST_FILE = 16 * 2**20  # a manifest of 100,000 names; a model given by mistake is not read
 _SHOWN_FAULTS = 5
 _PLAIN = re.compile(r"(?P<escaped>\\?)(?P<digest>[0-9A-Fa-f]{32,})(?: [ *]|[ \t]+\*?)(?P<name>.+)", re.DOTALL)
-_TAGGED = re.compile(r"(?P<escaped>\\?)SHA256 ?\((?P<name>.+)\) ?= ?(?P<digest>[0-9A-Fa-f]{32,})", re.DOTALL)
+_TAGGED = re.compile(r"(?P<escaped>\\?)SHA(?:2-)?256 ?\((?P<name>.+)\) ?= ?(?P<digest>[0-9A-Fa-f]{32,})", re.DOTALL)
+_OTHER_TAG = re.compile(
+    r"\\?(?P<algorithm>MD5|SHA1|SHA2?-?\d{3}|SHA3-\d{3}|BLAKE2[bs](?:-\d+)?|BLAKE3|SM3) ?\(.+\) ?= ?[0-9A-Fa-f]+"
+)
 _BARE = re.compile(r"(?P<digest>[0-9A-Fa-f]{64})")
 _DIGITS = 64
-_OTHER_SUMS = {32: "md5sum", 40: "sha1sum", 56: "sha224sum", 96: "sha384sum", 128: "sha512sum"}
+_OTHER_SUMS = {32: "md5sum", 40: "sha1sum", 56: "sha224sum", 96: "sha384sum", 128: "sha512sum or b2sum"}
 _ESCAPES = {r"\\": "\\", r"\n": "\n", r"\r": "\r"}
 
 
@@ -59,12 +63,12 @@ def _decode(data: bytes) -> str:
 
 
 def parse_sha256sum(text: str, *, where: str) -> tuple[SumLine, ...]:
-    """Parse a manifest; blank lines and ``#`` comments are skipped. ProbeError names all faulty lines at once."""
+    """Parse a manifest but for blank lines and comments (``#``, ``;``). ProbeError names all faulty lines at once."""
     lines: list[SumLine] = []
     faults: list[str] = []
-    for number, raw in enumerate(text.split("\n"), start=1):
+    for number, raw in enumerate(to_sha256sum(text).split("\n"), start=1):
         line = raw.removesuffix("\r")
-        if not line.strip() or line.lstrip().startswith("#"):
+        if not line.strip() or line.lstrip().startswith(("#", ";")):
             continue
         parsed = _parse_line(line, number)
         if isinstance(parsed, SumLine):
@@ -89,6 +93,9 @@ def _parse_line(line: str, number: int) -> SumLine | str:
         bare = _BARE.fullmatch(line.strip())
         if bare is not None:
             return SumLine(number=number, digest=bare["digest"].lower(), name="")
+        tag = _OTHER_TAG.fullmatch(line)
+        if tag is not None:
+            return f"line {number}: found a hash of {tag['algorithm']}, expected one of SHA256"
         shown = "".join(letter if letter.isprintable() else "?" for letter in line[:40])
         return f"line {number}: found '{shown}', expected a hash and a name"
     digits = len(match["digest"])

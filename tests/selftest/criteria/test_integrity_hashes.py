@@ -1,5 +1,6 @@
 """integrity.hashes: pass, FAIL and error, and what each of them says."""
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,7 +118,28 @@ def test_many_wrong_shards():
     wrong = tuple(with_wrong(path=Path(f"/models/{number}.gguf")).shards[1] for number in range(20))
     found = hashes(replace(SOUND, shards=wrong, shard_count=20), LIMIT)
     assert found.cause.endswith("; and 12 more")
-    assert len([line for line in found.evidence if line.startswith("wrong=")]) == len(found.fix) == 20
+    assert len([line for line in found.evidence if line.startswith("wrong=")]) == 20
+    assert len(found.fix) == 21
+
+
+def test_a_manifest_that_no_shard_agrees_with_is_doubted_first():
+    """Before hundreds of gigabytes are fetched again, the list is compared; one wrong shard of two is downloaded."""
+    wrong = tuple(with_wrong(path=Path(f"/models/{number}.gguf")).shards[1] for number in range(2))
+    found = hashes(replace(SOUND, shards=wrong), LIMIT)
+    assert found.cause.startswith(
+        "none of 2 agrees: a manifest of another upload, or of another program such as b3sum?;"
+    )
+    assert found.fix[0].startswith("compare the manifest with the publisher's list")
+    alone = hashes(with_wrong(), LIMIT)
+    assert "agrees" not in alone.cause
+    assert alone.fix[0].startswith("mv ")
+
+
+def test_a_hash_of_no_bytes_is_named():
+    """Such a line was made while the file was still empty."""
+    one = with_wrong().shards[1]
+    nothing = replace(one, expected=replace(one.expected, digest=hashlib.sha256(b"").hexdigest()))
+    assert "which is the hash of no bytes at all)" in hashes(replace(with_wrong(), shards=(nothing,)), LIMIT).cause
 
 
 def test_a_wrong_shard_outweighs_an_unread_one():

@@ -64,7 +64,7 @@ def test_variants(text, expected):
         (f"{A}  one.gguf\n<html>\n", "line 2: found '<html>', expected a hash and a name"),
         (f"{'a' * 63}  one.gguf", "line 1: found a hash of 63 digits, expected 64"),
         (f"{'a' * 32}  one.gguf", "line 1: found a hash of 32 digits, expected 64: is this from md5sum?"),
-        (f"{'a' * 128}  one.gguf", "line 1: found a hash of 128 digits, expected 64: is this from sha512sum?"),
+        (f"{'a' * 128}  one.gguf", "line 1: found a hash of 128 digits, expected 64: is this from sha512sum or b2sum?"),
         (SOUND + f"{B}  ./one.gguf", "lines 1 and 3: two different hashes for './one.gguf'"),
         ("\x1b[31mred\n", "line 1: found '?[31mred', expected a hash and a name"),
     ],
