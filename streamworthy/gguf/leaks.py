@@ -44,29 +44,41 @@ _QUERY_SECRET = re.compile(
     re.IGNORECASE,
 )
 _PERSONAL = r"(?P<name>[A-Za-z0-9_][\w.-]{0,63})"
+# behind file:// and ../ a path begins anew
+_BEGIN = r"(?:(?<![\w./~-])|(?<=file://)|(?<=file://localhost)|(?<=\.\./\.\.))"
 _UNIX_HOME = re.compile(
-    rf"(?<![\w./~-])(?P<root>(?:/(?:var|usr|export|data|private|nfs|scratch|mnt|mnt/[\w.-]{{1,32}}))?/(?:home|homes|Users))/{_PERSONAL}"
+    rf"{_BEGIN}(?P<root>(?:/(?:var|usr|export|data|private|nfs|scratch|mnt|mnt/[\w.-]{{1,32}}))?/(?:home|homes|Users))/{_PERSONAL}"
 )
-_ROOT_HOME = re.compile(r"(?<![\w./~-])(?P<root>/root)/(?P<name>[\w.-])")
+_ROOT_HOME = re.compile(rf"{_BEGIN}(?P<root>/root)/(?P<name>[\w.-])")
 _WINDOWS_HOME = re.compile(
     rf"(?<![A-Za-z0-9])(?P<root>[A-Za-z]:[\\/]{{1,2}}(?:Users|Documents and Settings))[\\/]{{1,2}}{_PERSONAL}",
     re.IGNORECASE,
 )
+_WSL_HOME = re.compile(rf"(?P<root>\\\\wsl(?:\$|\.localhost)\\[\w.-]{{1,32}}\\home)\\{_PERSONAL}", re.IGNORECASE)
 _SHARE = re.compile(r"(?<![\w\\])\\\\(?P<name>[A-Za-z0-9][\w.-]{0,63})\\[\w$.-]")
 _PLACES = "mnt|media|data|workspace|workdir|tmp|scratch|srv|opt|var|nfs|lustre|gpfs|fsx|storage|content|kaggle|gfs"
-_UNIX_PATH = re.compile(rf"(?<![\w./~<-])/(?:{_PLACES})/[\w.+-]{{1,255}}(?:/[\w.+-]{{1,255}}){{0,40}}")
+_UNIX_PATH = re.compile(
+    rf"(?:(?<![\w./~<-])|(?<=file://)|(?<=file://localhost))/(?:{_PLACES})/[\w.+-]{{1,255}}(?:/[\w.+-]{{1,255}}){{0,40}}"
+)
 _WHOLE_PATH = re.compile(r"/(?:[^/\s](?:[^/\n]{0,250}[^/\s])?/){1,40}[^/\n]{0,255}")
-_WHOLE_WINDOWS = re.compile(r"[A-Za-z]:[\\/](?:[^\\/\n]{1,255}[\\/]){0,40}[^\\/\n]{0,255}")
+_WINDOWS_PATH = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:\\{1,2}[\w-][\w .-]{0,63}(?:\\{1,2}[\w.-]{1,255}){1,40}")
+_WHOLE_WINDOWS = re.compile(r"[A-Za-z]:[\\/](?=[\w~$%])(?:[^\\/\n]{1,255}[\\/]){0,40}[^\\/\n]{0,255}")
 _SEPARATOR = re.compile(r"(?<!^)[\\/]")
 _LOGIN = re.compile(r"(?<![\w.@-])(?P<name>[a-z_][a-z0-9_.-]{0,31})@(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,252}):[~/\w]")
 _EMAIL = re.compile(
     r"(?<![\w.%+-])(?P<name>[A-Za-z0-9][\w.%+-]{0,63})@(?P<host>[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,6}\.[A-Za-z]{2,24})(?![\w-])"
 )
+_EXPORT = re.compile(
+    r"(?<![\w./:-])(?P<host>[a-z][\w.-]{0,63}):/(?:export|exports|mnt|vol|volume|data|home|srv|nfs|pool)\w*/\w"
+)
+_LOCAL_ADDRESS = re.compile(r"(?<![\w.])(?:192\.168(?:\.\d{1,3}){2}|10(?:\.\d{1,3}){3}:\d{2,5})(?![\w.]\d)")
 _PRIVATE_HOST = re.compile(
-    r"(?:10|127|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))(?:\.\d{1,3}){2,3}"
-    r"|[\w-]{1,63}|[\w.-]{1,253}\.(?:local|lan|internal|intranet|intra|corp|home|localdomain|private)",
+    r"\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]{2,45}\]"  # whoever publishes gives a name and no address
+    r"|[\w-]{1,63}|[\w.-]{1,253}\.(?:local|lan|internal|intranet|intra|corp|home|localdomain|private|ts\.net)",
     re.IGNORECASE,
 )
+# what stands behind :// is no machine's name there
+_NO_MACHINES = frozenset(("hf", "huggingface", "modelscope", "ollama", "docker", "oci", "file", "data", "urn"))
 _NO_HOST = frozenset(("localhost", "127.0.0.1", "0.0.0.0", "example"))  # noqa: S104 - names in examples
 _NO_PERSON = frozenset(
     (
@@ -93,6 +105,12 @@ _NO_PERSON = frozenset(
         "someone",
     )
 )  # in examples of paths
+_NOBODY = frozenset(("john", "johndoe", "john.doe", "john_doe", "jane", "janedoe", "jane.doe", "jane_doe", "foo"))
+_ROLES = re.compile(
+    r"(?:[\w.-]{1,40}[-_.])?(?:contact|feedback|hello|help|info|legal|licen[cs]es?|licensing|models?|no-?reply|opensource|press"
+    r"|privacy|sales|security|service|support|team)(?:[-_.][\w.-]{1,40})?",
+    re.IGNORECASE,
+)
 _EXAMPLE_HOSTS = re.compile(
     r"(?:.*\.)?(?:example|test|invalid)(?:\.(?:com|org|net))?|(?:domain|email|mail|company|acme|yourdomain)\.(?:com|org|net)",
     re.IGNORECASE,
@@ -103,10 +121,10 @@ _FEWEST_LETTERS = 6  # different ones in a token: hf_xxxxxxxx stands for one
 
 def find_leaks(text: str, *, template: bool) -> tuple[Leak, ...]:
     """Find all leaks in a text, by their places, none inside of another. ``template``: it is a chat template."""
-    found = [*_secrets(text), *_homes(text, template=template)]
+    found = [*_secrets(text, template=template), *_homes(text, template=template)]
     if not template:
         found += [*_paths(text), *_hosts(text)]
-    found += _emails(text)
+    found += _emails(text, template=template)
     kept: list[Leak] = []
     for leak in sorted(found, key=lambda leak: (leak.start, _rank(leak))):
         if not kept or leak.start >= kept[-1].end:
@@ -124,7 +142,7 @@ def _rank(leak: Leak) -> int:
     return 0 if leak.kind in SECRETS else 1 if leak.kind == HOME else 2
 
 
-def _secrets(text: str) -> Iterator[Leak]:
+def _secrets(text: str, *, template: bool) -> Iterator[Leak]:
     for match in _TOKENS.finditer(text):
         if len(set(match["rest"])) >= _FEWEST_LETTERS:
             yield Leak(TOKEN, *match.span(), f"{match['kind']}***")
@@ -133,16 +151,26 @@ def _secrets(text: str) -> Iterator[Leak]:
     for match in _URL.finditer(text):
         authority, _, _ = match["rest"].partition("/")
         login, at, _ = authority.rpartition("@")
-        if at and ":" in login and login.partition(":")[2]:
+        if at and ":" in login and login.partition(":")[2] and not (template and _is_example(authority)):
             yield Leak(PASSWORD, *match.span(), f"{match['scheme']}://***")
         elif _QUERY_SECRET.search(match["rest"]):
             yield Leak(SIGNED, *match.span(), f"{match['scheme']}://***")
 
 
+def _is_example(authority: str) -> bool:
+    return _EXAMPLE_HOSTS.fullmatch(_host_of(authority)) is not None
+
+
+def _host_of(rest: str) -> str:
+    """Give the host of what stands behind ``://``, without login and port."""
+    host = re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2]
+    return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+
+
 def _homes(text: str, *, template: bool) -> Iterator[Leak]:
-    for pattern in (_UNIX_HOME, _WINDOWS_HOME):
+    for pattern in (_UNIX_HOME, _WINDOWS_HOME, _WSL_HOME):
         for match in pattern.finditer(text):
-            if not (template and match["name"].lower() in _NO_PERSON):
+            if not (template and match["name"].lower() in _NO_PERSON | _NOBODY):
                 yield Leak(HOME, *match.span(), f"{match['root']}/{_hidden(match['name'])}")
     if not template:
         for match in _ROOT_HOME.finditer(text):
@@ -158,6 +186,8 @@ def _paths(text: str) -> Iterator[Leak]:
             return
     for match in _UNIX_PATH.finditer(text):
         yield Leak(PATH, *match.span(), f"/{match[0].split('/')[1]}/***")
+    for match in _WINDOWS_PATH.finditer(text):
+        yield Leak(PATH, *match.span(), f"{match[0][:2]}/***")
 
 
 def _homes_begin(text: str) -> bool:
@@ -170,15 +200,23 @@ def _hosts(text: str) -> Iterator[Leak]:
     for match in _LOGIN.finditer(text):
         if match["name"] != "git":
             yield Leak(LOGIN, *match.span(), f"{_hidden(match['name'])}@***")
+    for match in _EXPORT.finditer(text):
+        yield Leak(HOST, *match.span(), f"{_hidden(match['host'])}:/***")
+    for match in _LOCAL_ADDRESS.finditer(text):
+        yield Leak(HOST, *match.span(), _hidden(match[0]))
     for match in _URL.finditer(text):
-        host = re.split(r"[/?#]", match["rest"], maxsplit=1)[0].rpartition("@")[2].partition(":")[0]
+        host = _host_of(match["rest"])
+        if match["scheme"].lower() in _NO_MACHINES:
+            continue
         if host.lower() not in _NO_HOST and _PRIVATE_HOST.fullmatch(host):
             yield Leak(HOST, *match.span(), f"{match['scheme']}://{_hidden(host)}")
 
 
-def _emails(text: str) -> Iterator[Leak]:
+def _emails(text: str, *, template: bool) -> Iterator[Leak]:
     for match in _EMAIL.finditer(text):
-        if match["name"] != "git" and not _EXAMPLE_HOSTS.fullmatch(match["host"]):
+        name = match["name"].lower()
+        nobody = name == "git" or _ROLES.fullmatch(name) or (template and name in _NOBODY)
+        if not nobody and not _EXAMPLE_HOSTS.fullmatch(match["host"]):
             yield Leak(EMAIL, *match.span(), f"{_hidden(match['name'])}@***")
 
 

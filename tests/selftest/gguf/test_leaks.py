@@ -53,6 +53,17 @@ LEAKS = [
     ("https://wiki.lab.internal/page", HOST, "https://w***"),
     ("bob@gpu01:/data/x", LOGIN, "b***@***"),
     ("Alice <alice.b@lab.uni-x.edu>", EMAIL, "a***@***"),
+    ("file:///home/alice/x", HOME, "/home/a***"),
+    ("file:///data/base/x", PATH, "/data/***"),
+    ("../../home/alice/x", HOME, "/home/a***"),
+    (r"\\wsl$\Ubuntu\home\alice\x", HOME, r"\\wsl$\Ubuntu\home/a***"),
+    (r"calibrated on D:\work\secret\model.bin today", PATH, "D:/***"),
+    ("http://34.120.5.6/model", HOST, "http://3***"),
+    ("http://[fe80::1]:8080/x", HOST, "http://[***"),
+    ("https://gpu.tail1234.ts.net/", HOST, "https://g***"),
+    ("nas01:/export/models/x", HOST, "n***:/***"),
+    ("trained on 192.168.1.17", HOST, "1***"),
+    ("10.1.2.3:8080", HOST, "1***"),
 ]
 # As public uploads have them.
 ORDINARY = [
@@ -79,6 +90,12 @@ ORDINARY = [
     "http://localhost:8080/ and http://127.0.0.1/",
     "arXiv:2401.02954",
     "doi:10.48550/arXiv.2401.02954",
+    "hf://zai-org/GLM-5",
+    "version 10.1.2.3 of 2026",
+    "For licensing contact license@deepseek.com, or model-support@nvidia.com",
+    r"C:\> is a prompt",
+    r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+",
+    "file:///models",
 ]
 TEMPLATES = [
     "{%- for message in messages %}{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}",
@@ -89,6 +106,7 @@ TEMPLATES = [
     "{# https://huggingface.co/docs/transformers/chat_templating?highlight=token #}",
     '<|tool_call|>{"url": "https://api.example.com/v1?city=Paris"}</tool_call>',
     "{{ bos_token }}{{ tokens|join('/') }}{{ 'a/b/c' }}",
+    "e.g. john.doe@gmail.com, jane@acme.io, C:\\Users\\JohnDoe\\file.txt, https://user:password@example.com/",
 ]
 
 
