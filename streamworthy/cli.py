@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from streamworthy import __version__
@@ -30,7 +31,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)
+    try:
+        print(line, flush=True)
+    except UnicodeEncodeError:  # a file's name is bytes: it is written as it is, whatever the terminal's encoding
+        sys.stdout.buffer.write(os.fsencode(f"{line}\n"))
+        sys.stdout.buffer.flush()
 
 
 def main(argv: list[str] | None = None) -> int:

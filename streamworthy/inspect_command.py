@@ -61,7 +61,8 @@ def run(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
     machine = Machine(Sysroot(), model_paths=subject.paths)
     found = inspect(subject, plan, machine, find_bandwidths(arguments, subject, machine))
     if arguments.json:
-        say(json.dumps(to_json(found) | derive(found), indent=1, ensure_ascii=False))
+        text = json.dumps(to_json(found) | derive(found), indent=1, ensure_ascii=False)
+        say(text.encode("utf-8", "backslashreplace").decode("utf-8"))  # a name's stray byte becomes an escape of JSON
         return 0
     for line in format_inspection(found):
         say(line)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from streamworthy.bench.as_found import as_found
 from streamworthy.errors import ProbeError
 from streamworthy.gguf.reader import scan_header
-from streamworthy.gguf.suggestions import holding_gguf
+from streamworthy.gguf.suggestions import begins_as_gguf
 
 if TYPE_CHECKING:
     from streamworthy.facts.gguf import HeaderFacts
@@ -44,7 +44,7 @@ def see_through(listing: ShardListing) -> ShardListing:
 
 def _whole_header(first: Path, second: Path | None = None) -> HeaderFacts | None:
     """Read the header of a model in one file; None for a shard, for a broken header, and where the next has one too."""
-    if second is not None and holding_gguf(second.parent, (second.name,)):
+    if second is not None and begins_as_gguf(second):
         return None
     try:
         header, faults = scan_header(first)

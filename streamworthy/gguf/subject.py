@@ -19,6 +19,7 @@ from streamworthy.gguf.kv_cache import measure_kv
 from streamworthy.gguf.ledger import draw_ledger
 from streamworthy.gguf.metadata import Metadata
 from streamworthy.gguf.model_check import check_model
+from streamworthy.gguf.model_parts import recognise_companion
 from streamworthy.gguf.names import engine_name
 from streamworthy.gguf.reader import scan_header
 from streamworthy.gguf.set_total import add_up
@@ -198,11 +199,15 @@ class Subject:
 
     @cached_property
     def metadata(self) -> Metadata:
-        """The model's keys. GgufError when the first shard's header is broken, ProbeError when it is missing."""
+        """The model's keys. GgufError for a broken header or no language model, ProbeError when it is missing."""
+        self._refuse_pieces()
         first = self.first.name
         entry = next(entry for entry in self.headers if entry.name == first)
         if entry.header is None:
             raise GgufError(entry.name, entry.faults)
+        companion = recognise_companion(entry.header)
+        if companion is not None:
+            raise GgufError(entry.name, (companion,))
         return Metadata(entry.name, entry.header.keys)
 
     @cached_property

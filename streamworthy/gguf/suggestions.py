@@ -98,18 +98,18 @@ def look_beside(folder: Path, names: Sequence[str]) -> str:
 
 def holding_gguf(folder: Path, names: Iterable[str]) -> list[str]:
     """List files that begin as GGUF does, whatever their names say."""
-    found = []
-    for name in list(names)[:_MOST_OPENED]:
-        path = folder / name
-        try:
-            if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe waits for a writer, for ever
-                continue
-            with path.open("rb") as file:
-                if file.read(4) == b"GGUF":
-                    found.append(name)
-        except OSError:
-            continue
-    return found[:_MOST_NAMED]
+    return [name for name in list(names)[:_MOST_OPENED] if begins_as_gguf(folder / name)][:_MOST_NAMED]
+
+
+def begins_as_gguf(path: Path) -> bool:
+    """Tell whether a file begins as GGUF does; False for one that cannot be read."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a pipe waits for a writer, for ever
+            return False
+        with path.open("rb") as file:
+            return file.read(4) == b"GGUF"
+    except OSError:
+        return False
 
 
 def snapshot_of(blob: Path) -> str:

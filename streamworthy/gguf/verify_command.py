@@ -11,6 +11,7 @@ from streamworthy.errors import UsageError
 from streamworthy.gguf.hash_cache import default_cache
 from streamworthy.gguf.hashes import make_manifest, make_tensor_manifest
 from streamworthy.gguf.subject import Subject
+from streamworthy.gguf.suggestions import begins_as_gguf
 from streamworthy.units import format_counted
 from streamworthy.verdict import Word
 
@@ -79,6 +80,13 @@ def _print_manifest(arguments: argparse.Namespace, say: Callable[[str], None]) -
             f"{subject.listing.folder}: found {len(paths)} of {subject.listing.count} shards, expected all",
             fix="finish the download: a manifest of a part would pass for the whole",
         )
+    if subject.listing.form != "byte_split":
+        strangers = [path.name for path in paths if not begins_as_gguf(path)]
+        if strangers:
+            raise UsageError(
+                f"{strangers[0]}: found no GGUF in it, expected a good copy of every shard",
+                fix="see the gate shards.headers: a manifest of this copy would pass for the publisher's",
+            )
     make = make_tensor_manifest if arguments.per_tensor else make_manifest
     say(make(paths, cache=default_cache(), rehash=arguments.rehash, progress=None).removesuffix("\n"))
     return 0

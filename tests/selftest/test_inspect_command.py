@@ -215,3 +215,18 @@ def test_a_missing_first_shard_and_a_missing_path_are_said(tmp_path):
     assert (code, "moe-00001-of-00003.gguf: not found, and it alone names" in err) == (2, True)
     code, _, err = streamworthy("inspect", tmp_path / "nowhere.gguf")
     assert (code, "nowhere.gguf: not found" in err) == (2, True)
+
+
+def test_what_is_no_model_is_told_to_be_none(tmp_path):
+    """An adapter has no layers to count, and pieces no sizes before they are joined."""
+    adapter, pieces = tmp_path / "adapter", tmp_path / "pieces"
+    adapter.mkdir()
+    pieces.mkdir()
+    keys = (("general.type", "str", "adapter"), ("general.architecture", "str", "llama"))
+    (adapter / "m.gguf").write_bytes(build(keys))
+    code, _, err = streamworthy("inspect", adapter)
+    assert (code, "expected a language model. a LoRA adapter" in err) == (2, True)
+    for number in (1, 2):
+        (pieces / f"m.gguf.part{number}of2").write_bytes(build(KEYS)[:900])
+    code, _, err = streamworthy("inspect", pieces)
+    assert (code, "pieces of a file" in err, "cut short" in err) == (2, True, False)

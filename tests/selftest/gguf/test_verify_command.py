@@ -1,6 +1,7 @@
 """The verify command, as it is typed."""
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import sys
 
 import pytest
 
+from tests.selftest.differential.model import make_whole
 from tests.selftest.gguf.build import build
 
 NAMES = ("m-00001-of-00002.gguf", "m-00002-of-00002.gguf")
@@ -39,6 +41,26 @@ def verify(tmp_path):
         return done.returncode, done.stdout, done.stderr
 
     return run
+
+
+@pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii:strict"])
+@pytest.mark.parametrize(
+    "command", [["verify", "--make-manifest"], ["inspect"], ["inspect", "--json"], ["cache", "show"]]
+)
+def test_a_name_in_no_encoding_is_written_as_it_is(tmp_path, command, encoding):
+    """In most terminals Python refuses to print a name that is not UTF-8; sha256sum -c has to find it."""
+    name = b"t\xff\xc3\xbc.gguf"
+    (tmp_path / os.fsdecode(name)).write_bytes(make_whole().raw())
+    done = subprocess.run(
+        [sys.executable, "-m", "streamworthy.cli", *command, str(tmp_path)],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "PYTHONIOENCODING": encoding},
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (rb"t\udcff" if "--json" in command else name.removesuffix(b".gguf")) in done.stdout
+    if "--json" in command:
+        assert json.loads(done.stdout)["model"].startswith("t\udcff")
 
 
 def write_sums(folder):
@@ -83,6 +105,14 @@ def test_the_manifest_that_is_made(model, verify):
     assert verify(model, "--sha256", listed)[0] == 0
     if shutil.which("sha256sum"):
         subprocess.run(["sha256sum", "--check", "--strict", "--quiet", listed], cwd=model, check=True)
+
+
+@pytest.mark.parametrize("raw", [b"", b"<!doctype html>", b"version https://git-lfs.github.com/spec/v1\n"])
+def test_no_manifest_of_what_was_not_fetched(model, verify, raw):
+    """An empty file, a page and a pointer have hashes too, and with them every later copy would be held wrong."""
+    (model / NAMES[1]).write_bytes(raw)
+    code, out, err = verify(model, "--make-manifest")
+    assert (code, out, f"{NAMES[1]}: found no GGUF in it" in err) == (2, "", True)
 
 
 def test_no_manifest_of_a_part(model, verify):

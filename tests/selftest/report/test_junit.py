@@ -30,6 +30,13 @@ def test_suite_properties_are_added_and_read_back(junit):
     assert {prop.name: prop.value for prop in suite.properties()} == {"verdict": "NOT QUALIFIED", "host": "vm & co"}
 
 
+def test_a_name_that_is_no_text_leaves_the_file_whole(junit):
+    """A file's name is bytes: what XML has no character for is written as an escape."""
+    finish_junit(junit, {"model": "ti\udcff\x1bny"}, {})
+    (suite,) = JUnitXml.fromfile(str(junit))
+    assert [prop.value for prop in suite.properties()] == [r"ti\udcff\x1bny"]
+
+
 def test_names_are_hidden_everywhere_and_only_as_whole_words(junit):
     """A hidden host name vanishes from attributes and texts; a word that contains it stays."""
     finish_junit(junit, {}, {"vm": "host-1", "/home/ada": "~", "ada": "user"})
