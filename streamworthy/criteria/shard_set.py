@@ -59,14 +59,18 @@ def find_set_notes(found: Sequence[ShardHeader]) -> tuple[str, ...]:
 def _plain_faults(sound: Sequence[tuple[ShardHeader, HeaderFacts]]) -> Iterable[Fault]:
     for entry, header in sound:
         count, number = header.keys.get("split.count"), header.keys.get("split.no")
-        if isinstance(count, int) and count > 1:
-            name = f"PREFIX-{int(number) + 1:05d}-of-{count:05d}.gguf" if isinstance(number, int) else "its name"
-            cause = f"split.count is {count}, but its name has no number: a renamed shard, or several joined with cat?"
+        if not isinstance(count, int) or count <= 1:
+            continue
+        told = f"{entry.name}: split.count is {count}, but its name has no number"
+        if header.file_bytes >= header.need_bytes + header.alignment_bytes:
             fix = (
-                f"give it back the name {name}, beside the other shards",
+                "download the shards again, and leave them as they are: from the first the engine finds the rest",
                 "shards are whole files with headers: join them with llama-gguf-split --merge, never with cat",
             )
-            yield f"{entry.name}: {cause}", fix
+            yield f"{told}, and more follows behind its tensors: several shards joined with cat?", fix
+        else:
+            name = f"PREFIX-{int(number) + 1:05d}-of-{count:05d}.gguf" if isinstance(number, int) else "its name"
+            yield f"{told}: a renamed shard?", (f"give it back the name {name}, beside the other shards",)
 
 
 def _told_count(sound: Sequence[tuple[ShardHeader, HeaderFacts]]) -> int | None:

@@ -126,16 +126,23 @@ def test_a_shard_that_mixes_types_as_quantisations_do_passes(judge):
 
 
 def test_a_plain_name_with_a_split_count_fails(tmp_path):
-    """A shard that was renamed, or shards that were joined with cat: the remedy for both is not cat."""
+    """A shard that was renamed is given its name back."""
     (tmp_path / "m.gguf").write_bytes(build(OWN + keys(0), layer(0)))
     subject = Subject(tmp_path / "m.gguf")
     found = shards.headers(subject.listing, subject.headers, limit())
     assert found.word is Word.FAIL
     assert "split.count is 3, but its name has no number" in found.cause
-    assert found.fix == (
-        "give it back the name PREFIX-00001-of-00003.gguf, beside the other shards",
-        "shards are whole files with headers: join them with llama-gguf-split --merge, never with cat",
-    )
+    assert found.fix == ("give it back the name PREFIX-00001-of-00003.gguf, beside the other shards",)
+
+
+def test_shards_that_were_joined_with_cat_are_told_from_a_renamed_one(tmp_path):
+    """Behind the first one's tensors the next one begins; its name would not help."""
+    (tmp_path / "m.gguf").write_bytes(build(OWN + keys(0), layer(0)) + build(keys(1), layer(1)))
+    subject = Subject(tmp_path / "m.gguf")
+    found = shards.headers(subject.listing, subject.headers, limit())
+    assert "more follows behind its tensors: several shards joined with cat?" in found.cause
+    assert found.fix[0].startswith("download the shards again, and leave them as they are")
+    assert not any("give it back" in line for line in found.fix)
 
 
 @pytest.mark.parametrize("name", ["m.gguf", "m-00001-of-00001.gguf"])
