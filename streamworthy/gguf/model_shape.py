@@ -67,6 +67,7 @@ _HEADS = {
     "attn_v.weight": (1, "attention.head_count_kv x attention.value_length"),
     "attn_output.weight": (0, "attention.head_count x attention.value_length"),
 }
+_ROTATED_WHOLE = frozenset({"llama", "deci", "falcon"})  # llama-model.cpp, "invalid n_rot"
 _WIDTH_OF_FEED = frozenset({"qwen2moe", "qwen3moe", "qwen3vlmoe"})  # without a width of experts they share that of all
 
 
@@ -137,12 +138,24 @@ def _find_value_faults(metadata: Metadata) -> Iterable[GgufFault]:
     heads = metadata.per_layer("attention.head_count", layers)
     if not any(heads):
         yield _fault(f"{name}.attention.head_count", "0", "at least 1")
+    yield from _find_rotation_faults(metadata, heads[0])
     groups = metadata.per_layer("attention.head_count_kv", layers, heads[0])
     for layer, (head, group) in enumerate(zip(heads, groups, strict=True)):
         if group and head % group:
             expected = f"a divisor of its {head} heads"
             yield _fault(f"{name}.attention.head_count_kv of layer {layer}", str(group), expected)
             return
+
+
+def _find_rotation_faults(metadata: Metadata, heads: int) -> Iterable[GgufFault]:
+    """Hold the rotated part of a head against the head, where the engine takes nothing less than all of it."""
+    rotated = metadata.find("rope.dimension_count")
+    if metadata.architecture not in _ROTATED_WHOLE or rotated is None or not heads:
+        return
+    width = metadata.find("attention.key_length")
+    width = metadata.number(_WIDE) // heads if width is None else width
+    if rotated != width:
+        yield _fault(f"{metadata.architecture}.rope.dimension_count", str(rotated), f"{width}, the width of a head")
 
 
 def _fault(item: str, found: str, expected: str) -> GgufFault:

@@ -47,6 +47,14 @@ def deepseek2(dense):
     return build(_latent_keys("deepseek2", 3, {"leading_dense_block_count": dense}), tensors)
 
 
+def llama(**changes):
+    """Two dense layers."""
+    tensors = _frame()
+    for layer in range(2):
+        tensors += [*_attention(layer), _tensor(f"blk.{layer}.ffn_norm.weight", EMBEDDING), *_feed(layer)]
+    return build(_keys("llama", 2, changes), tensors)
+
+
 def deci(heads, widths):
     """Layers of other attention and other width each; one without both is passed through."""
     keys = [key for key in _keys("deci", len(heads), {}) if "head_count" not in key[0] and "feed_forward" not in key[0]]
@@ -73,6 +81,8 @@ CASES = {
     "latent attention, dense layers that have experts": (deepseek2(2), "layer 1: found experts, expected a dense"),
     "latent attention, a layer of experts that is dense": (deepseek2(0), "layer 0: found no experts, expected"),
     "a layer that is passed through": (deci([4, 0, 4], [96, 0, 96]), ""),
+    "dense": (llama(), ""),
+    "a part of a head that is rotated": (llama(**{"rope.dimension_count": 32}), "rope.dimension_count: found 32"),
     "experts that no key counts": (glm4moe(expert_count=0, expert_used_count=0), "glm4moe.expert_count: found 0"),
 }
 
