@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from types import CodeType
 
-from streamworthy.gguf import cursor, reader, strangers, tensor_table
+from streamworthy.gguf import answers, cursor, reader, strangers, tensor_table
 from tests.selftest.fuzz.gguf_target import run_header
 from tests.selftest.fuzz.targets import CORPUS
 from tests.selftest.gguf.build import build
 
 show = print  # what this program is for
-MODULES = (reader, cursor, tensor_table, strangers)
+MODULES = (reader, cursor, tensor_table, strangers, answers)
 _ALWAYS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE", "SEND", "JUMP")
 
 
