@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from streamworthy.facts.gguf import GgufFault
-from streamworthy.gguf.attention import knows
+from streamworthy.gguf.attention import groups_heads, knows
 from streamworthy.gguf.tensor_kinds import is_routed
 
 if TYPE_CHECKING:
@@ -31,6 +31,18 @@ _COMPANIONS = {
 }
 _BY_ARCHITECTURE = {"clip": "mmproj", "controlvector": "controlvector", "imatrix": "imatrix"}
 _SINGLE_EXPERT = re.compile(r"ffn_(?:gate|up|down)\.\d{1,3}\.weight")
+_OF_EXPERTS = (
+    ("ffn_gate_inp.weight",),
+    ("ffn_up_exps.weight", "ffn_gate_up_exps.weight"),
+    ("ffn_down_exps.weight",),
+)
+_OF_ATTENTION = (
+    ("attn_q.weight", "attn_qkv.weight"),
+    ("attn_k.weight", "attn_qkv.weight"),
+    ("attn_v.weight", "attn_qkv.weight"),
+    ("attn_output.weight",),
+)
+_OF_FEED_FORWARD = (("ffn_up.weight",), ("ffn_down.weight",))
 # Those that take leading_dense_block_count at its word.
 _LEADING_DENSE = frozenset({"bailingmoe2", "deepseek", "deepseek2", "deepseek32", "dots1", "glm-dsa", "glm4moe"})
 
@@ -62,6 +74,8 @@ def find_part_faults(metadata: Metadata, parts: Mapping[int, Iterable[str]]) -> 
         yield _fault("layers without tensors", found, "none", cause, (_OWN,) if draft else _OTHER)
     elif knows(metadata.architecture):
         yield from _find_expert_faults(metadata, parts)
+        yield from _find_lacking(metadata, parts)
+        yield from _find_drafts(metadata, parts)
 
 
 def empty_layers(metadata: Metadata, filled: set[int]) -> list[int]:
@@ -110,6 +124,42 @@ def _find_dense_faults(metadata: Metadata, routed: set[int]) -> Iterable[GgufFau
         yield _fault(f"layer {dense[0]}", "experts", f"a dense layer {why}")
     if lacking:
         yield _fault(f"layer {lacking[0]}", "no experts", f"experts {why}")
+
+
+def _find_lacking(metadata: Metadata, parts: Mapping[int, Iterable[str]]) -> Iterable[GgufFault]:
+    """List what no layer computes without; one line for each kind, with the first layer that lacks it."""
+    told = set()
+    for layer in range(metadata.layers):
+        names = set(parts.get(layer, ()))
+        for choices in _needed(metadata.architecture, names):
+            if names.isdisjoint(choices) and choices not in told:
+                told.add(choices)
+                others = f" or {' or '.join(choices[1:])}" if choices[1:] else ""
+                yield _fault(f"tensor 'blk.{layer}.{choices[0]}'{others}", "nothing", "the tensor")
+
+
+def _needed(architecture: str, names: set[str]) -> Iterable[tuple[str, ...]]:
+    """Give what a layer with these names needs, as the names of which one is enough."""
+    routed = any(is_routed(name) for name in names)
+    if routed:
+        yield from _OF_EXPERTS
+    if groups_heads(architecture) and architecture != "deci":  # whose layers may lack either half
+        yield from _OF_ATTENTION
+        if not routed:
+            yield from _OF_FEED_FORWARD
+
+
+def _find_drafts(metadata: Metadata, parts: Mapping[int, Iterable[str]]) -> Iterable[GgufFault]:
+    """Hold layers of multi-token prediction against their count."""
+    key = f"{metadata.architecture}.nextn_predict_layers"
+    count, layers = metadata.find("nextn_predict_layers") or 0, metadata.all_layers
+    drafts = [
+        layer for layer in range(metadata.layers) if any(name.startswith("nextn.") for name in parts.get(layer, ()))
+    ]
+    if drafts:
+        yield _fault(key, str(count), f"{layers - drafts[0]}: layer {drafts[0]} is one of multi-token prediction")
+    elif count >= layers:
+        yield _fault(key, str(count), f"less than {layers}, the number of layers")
 
 
 def _fault(item: str, found: str, expected: str, cause: str = "", fix: tuple[str, ...] = _OTHER) -> GgufFault:

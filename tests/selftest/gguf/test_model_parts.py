@@ -19,6 +19,10 @@ GLM = {
 }
 
 
+ROUTERS = tuple(f"blk.{layer}.ffn_gate_inp" for layer in range(4))
+WAYS_DOWN = tuple(f"blk.{layer}.ffn_down_exps" for layer in range(4))
+
+
 def glm4moe(*, left_out=(), **changes):
     """A dense layer, two of experts, and one for multi-token prediction."""
     tensors = _frame()
@@ -47,12 +51,13 @@ def deepseek2(dense):
     return build(_latent_keys("deepseek2", 3, {"leading_dense_block_count": dense}), tensors)
 
 
-def llama(**changes):
+def llama(*, left_out="", **changes):
     """Two dense layers."""
     tensors = _frame()
     for layer in range(2):
         tensors += [*_attention(layer), _tensor(f"blk.{layer}.ffn_norm.weight", EMBEDDING), *_feed(layer)]
-    return build(_keys("llama", 2, changes), tensors)
+    kept = [tensor for tensor in tensors if not left_out or left_out not in tensor.name]
+    return build(_keys("llama", 2, changes), kept)
 
 
 def deci(heads, widths):
@@ -82,6 +87,23 @@ CASES = {
     "latent attention, a layer of experts that is dense": (deepseek2(0), "layer 0: found no experts, expected"),
     "a layer that is passed through": (deci([4, 0, 4], [96, 0, 96]), ""),
     "dense": (llama(), ""),
+    "no keys in any layer": (
+        llama(left_out="attn_k."),
+        "tensor 'blk.0.attn_k.weight' or attn_qkv.weight: found nothing",
+    ),
+    "no attention in any layer": (llama(left_out="attn_"), "tensor 'blk.0.attn_q.weight' or attn_qkv.weight"),
+    "no way down in any layer": (llama(left_out="ffn_down"), "tensor 'blk.0.ffn_down.weight': found nothing"),
+    "no routers": (glm4moe(left_out=ROUTERS), "tensor 'blk.1.ffn_gate_inp.weight': found nothing"),
+    "experts without a way down": (glm4moe(left_out=WAYS_DOWN), "tensor 'blk.1.ffn_down_exps.weight': found nothing"),
+    "layers for multi-token prediction that are not counted": (
+        glm4moe(nextn_predict_layers=0),
+        "nextn_predict_layers: found 0, expected 1",
+    ),
+    "more of them than layers": (
+        glm4moe(nextn_predict_layers=9),
+        "nextn_predict_layers: found 9, expected less than 4",
+    ),
+    "all layers for multi-token prediction": (glm4moe(nextn_predict_layers=4), "found 4, expected less than 4"),
     "a part of a head that is rotated": (llama(**{"rope.dimension_count": 32}), "rope.dimension_count: found 32"),
     "experts that no key counts": (glm4moe(expert_count=0, expert_used_count=0), "glm4moe.expert_count: found 0"),
 }
