@@ -69,6 +69,17 @@ def doubt_manifest(facts: HashFacts) -> tuple[str, str] | None:
     )
 
 
+def doubt_revisions(facts: HashFacts) -> tuple[str, tuple[str, ...]] | None:
+    """Say, and what to do, where each shard is as its own commit says, and the commits differ."""
+    revisions = list(dict.fromkeys(shard.expected.revision for shard in facts.shards if shard.expected.revision))
+    if len(revisions) < _SEVERAL:
+        return None
+    shown = ", ".join(f"{revision[:12]}..." for revision in revisions[:NAMED])
+    told = f"fetched from {len(revisions)} commits of the repository ({shown})"
+    how = "hf download OWNER/REPOSITORY --include '*.gguf' --local-dir FOLDER    # all of one commit"
+    return f"{told}: a shard that changed between them is of another upload", (how,)
+
+
 def fetch_again(facts: HashFacts, paths: Iterable[str]) -> Iterator[str]:
     """Give the lines that fetch shards again, or the few damaged tensors of one alone."""
     known = {str(shard.expected.path): shard.expected.download for shard in facts.shards}

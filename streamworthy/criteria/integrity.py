@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamworthy.criteria.content import content_evidence, doubt_manifest, fetch_again, some, tell_open, tell_wrong
+from streamworthy.criteria.content import (
+    content_evidence,
+    doubt_manifest,
+    doubt_revisions,
+    fetch_again,
+    some,
+    tell_open,
+    tell_wrong,
+)
 from streamworthy.criteria.leaks import how_to_clean, tell_leak
 from streamworthy.criteria.spec import Limit, bounds
 from streamworthy.criteria.tensor_data import (
@@ -194,17 +202,25 @@ def hashes(facts: HashFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - every c
         return unknown(f"content not verified: {len(open_)} of {count}: {some(open_)}", "\n".join(how))
     whole = {shard.expected.path for shard in facts.shards}
     checked = whole | {one.expected.path for one in facts.tensors}
-    headers = format_counted(len(checked) - len(whole), "shard")
+    doubt, how = _doubt(facts, len(checked) - len(whole))
     return verdict(
-        Word.PASS if checked == whole else Word.ADVICE,
+        Word.ADVICE if doubt else Word.PASS,
         measured=f"{len(checked)} of {count} match",
         required=_AS_LISTED,
         value=0.0,
         unit="count",
-        cause="" if checked == whole else f"keys and vocabulary of {headers} are in no hash: only tensors are",
-        fix=() if checked == whole else _HOW_TO_GET_A_MANIFEST,
+        cause=doubt,
+        fix=how,
         evidence=content_evidence(facts),
     )
+
+
+def _doubt(facts: HashFacts, tensors_alone: int) -> tuple[str, tuple[str, ...]]:
+    """Say what is left open where everything that is listed matches, and what to do; empty when nothing is."""
+    if tensors_alone:
+        headers = format_counted(tensors_alone, "shard")
+        return f"keys and vocabulary of {headers} are in no hash: only tensors are", _HOW_TO_GET_A_MANIFEST
+    return doubt_revisions(facts) or ("", ())
 
 
 def _content_differs(facts: HashFacts, wrong: Mapping[str, str], missing: tuple[str, ...]) -> Verdict:

@@ -15,6 +15,7 @@ class ExpectedHash:
     digest: str  # lower-case hexadecimal
     source: str  # "SHA256SUMS, line 3"
     download: tuple[str, ...]  # paste-ready lines that fetch this shard again; empty when its origin is not known
+    revision: str  # the commit that alone says so; empty for a list of the whole set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

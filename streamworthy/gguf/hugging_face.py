@@ -32,7 +32,7 @@ def expect_from_metadata(shard: Path) -> ExpectedHash | None:
         if len(lines) < 2:  # noqa: PLR2004 - commit and etag
             continue
         command = ["hf", "download", "OWNER/REPOSITORY", str(name), "--revision", lines[0], "--local-dir", str(folder)]
-        return _expect(shard, lines[1], source=str(metadata), command=command)
+        return _expect(shard, lines[1], source=str(metadata), revision=lines[0], command=command)
     return None
 
 
@@ -46,10 +46,12 @@ def expect_from_cache(shard: Path) -> ExpectedHash | None:
     name = "/".join(shard.parts[place + 2 :])
     owner, _, repository = shard.parts[place - 1].removeprefix("models--").partition("--")
     command = ["hf", "download", f"{owner}/{repository}", name, "--revision", shard.parts[place + 1]]
-    return _expect(shard, blob.name, source=f"blobs/{blob.name[:12]}...", command=command)
+    return _expect(
+        shard, blob.name, source=f"blobs/{blob.name[:12]}...", revision=shard.parts[place + 1], command=command
+    )
 
 
-def _expect(shard: Path, etag: str, *, source: str, command: list[str]) -> ExpectedHash | None:
+def _expect(shard: Path, etag: str, *, source: str, revision: str, command: list[str]) -> ExpectedHash | None:
     digest = etag.strip().removeprefix("W/").strip('"')
     if not re.fullmatch(r"[0-9a-f]+", digest) or len(digest) not in _ALGORITHMS:
         return None
@@ -59,6 +61,7 @@ def _expect(shard: Path, etag: str, *, source: str, command: list[str]) -> Expec
         digest=digest,
         source=source,
         download=(shlex.join([*command, "--force-download"]),),
+        revision=revision.strip(),
     )
 
 

@@ -24,7 +24,12 @@ def expect_from_pointers(shards: tuple[Path, ...], folder: Path) -> tuple[Expect
     found = [(shard, folder / shard.name) for shard in shards if (folder / shard.name).is_file()]
     expected = tuple(
         ExpectedHash(
-            path=shard, algorithm="sha256", digest=pointer.sha256, source=f"the Git LFS pointer {path}", download=()
+            path=shard,
+            algorithm="sha256",
+            digest=pointer.sha256,
+            source=f"the Git LFS pointer {path}",
+            download=(),
+            revision="",
         )
         for shard, path in found
         if (pointer := read_pointer(path)) is not None

@@ -150,7 +150,7 @@ def _match(shards: tuple[Path, ...], file: _File) -> Manifest:
         if line is not None:
             source = f"{file.path.name}, line {line.number}"
             expected[shard] = ExpectedHash(
-                path=shard, algorithm="sha256", digest=line.digest, source=source, download=()
+                path=shard, algorithm="sha256", digest=line.digest, source=source, download=(), revision=""
             )
     known = {shard.name for shard in shards}
     named = [*(_base_name(line, known) for line in file.sums), *(line.file for line in file.tensors)]

@@ -27,7 +27,12 @@ A, B = "a" * 64, "b" * 64
 NAMES = ("m-00001-of-00002.gguf", "m-00002-of-00002.gguf")
 EXPECTED = tuple(
     ExpectedHash(
-        path=Path("/models") / name, algorithm="sha256", digest=A, source=f"SHA256SUMS, line {line}", download=()
+        path=Path("/models") / name,
+        algorithm="sha256",
+        digest=A,
+        source=f"SHA256SUMS, line {line}",
+        download=(),
+        revision="",
     )
     for line, name in enumerate(NAMES, start=1)
 )
@@ -133,6 +138,21 @@ def test_a_manifest_that_no_shard_agrees_with_is_doubted_first():
     alone = hashes(with_wrong(), LIMIT)
     assert "agrees" not in alone.cause
     assert alone.fix[0].startswith("mv ")
+
+
+def test_shards_of_several_commits_are_advised_of():
+    """Each is what its own commit says, and nobody says that they belong together."""
+
+    def fetched(*revisions):
+        pairs = zip(SOUND.shards, revisions, strict=True)
+        shards = tuple(replace(one, expected=replace(one.expected, revision=revision)) for one, revision in pairs)
+        return hashes(replace(SOUND, shards=shards), LIMIT)
+
+    assert [fetched(*both).word for both in (("a" * 40, "a" * 40), ("", ""), ("a" * 40, ""))] == [Word.PASS] * 3
+    found = fetched("a" * 40, "b" * 40)
+    assert found.word is Word.ADVICE
+    assert found.cause.startswith("fetched from 2 commits of the repository (aaaaaaaaaaaa..., bbbbbbbbbbbb...)")
+    assert "all of one commit" in found.fix[0]
 
 
 def test_a_hash_of_no_bytes_is_named():

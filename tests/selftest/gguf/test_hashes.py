@@ -45,6 +45,7 @@ def manifest(shards, **changed):
                 digest=changed.get(shard.name[2:7], sha256(shard)),
                 source="SHA256SUMS, line 1",
                 download=(),
+                revision="",
             )
             for shard in shards
         ),

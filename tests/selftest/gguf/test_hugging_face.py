@@ -29,6 +29,7 @@ def test_metadata_of_a_local_folder(tmp_path, name):
         digest=SHA256,
         source=str(metadata),
         download=(f"hf download OWNER/REPOSITORY {name} --revision {COMMIT} --local-dir {tmp_path} --force-download",),
+        revision=COMMIT,
     )
 
 
@@ -79,6 +80,7 @@ def test_link_of_the_cache(tmp_path):
         digest=SHA256,
         source="blobs/aaaaaaaaaaaa...",
         download=(f"hf download some/model-GGUF Q4/m.gguf --revision {COMMIT} --force-download",),
+        revision=COMMIT,
     )
 
 

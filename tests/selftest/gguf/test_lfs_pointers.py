@@ -18,7 +18,7 @@ def pointer(digest):
 
 def expected(path, digest, source):
     """Give what a pointer says of one shard."""
-    return ExpectedHash(path=path, algorithm="sha256", digest=digest, source=source, download=())
+    return ExpectedHash(path=path, algorithm="sha256", digest=digest, source=source, download=(), revision="")
 
 
 @pytest.fixture

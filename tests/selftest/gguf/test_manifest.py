@@ -28,7 +28,7 @@ def sums(*pairs):
 
 def expected(path, digest, source):
     """Give what a sha256sum file says of one shard."""
-    return ExpectedHash(path=path, algorithm="sha256", digest=digest, source=source, download=())
+    return ExpectedHash(path=path, algorithm="sha256", digest=digest, source=source, download=(), revision="")
 
 
 def test_the_users_manifest(tmp_path, shards):
