@@ -202,7 +202,7 @@ def hashes(facts: HashFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - every c
         return unknown(f"content not verified: {len(open_)} of {count}: {some(open_)}", "\n".join(how))
     whole = {shard.expected.path for shard in facts.shards}
     checked = whole | {one.expected.path for one in facts.tensors}
-    doubt, how = _doubt(facts, len(checked) - len(whole))
+    doubt, remedy = _doubt(facts, len(checked) - len(whole))
     return verdict(
         Word.ADVICE if doubt else Word.PASS,
         measured=f"{len(checked)} of {count} match",
@@ -210,7 +210,7 @@ def hashes(facts: HashFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - every c
         value=0.0,
         unit="count",
         cause=doubt,
-        fix=how,
+        fix=remedy,
         evidence=content_evidence(facts),
     )
 
