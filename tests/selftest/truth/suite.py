@@ -18,7 +18,7 @@ from tests.selftest.truth.others import REPOSITORY, with_parent
 
 RATE, MAPPED = "decode.warm_rate", "load.mapped_share"
 _BOTTLENECK = re.compile(r"bottleneck=(.+?) \((suspected|confirmed)\): (.*)")
-_PATIENCE_SECONDS = 900
+_PATIENCE_SECONDS = 1800  # --depth full takes some 10 minutes
 _END_SECONDS = 60
 _LOOK_SECONDS = 0.1
 
