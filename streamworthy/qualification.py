@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamworthy.applies import check_applies, choose_tier
-from streamworthy.criteria.statistical import asked_gates
+from streamworthy.criteria.clock import despite_battery
+from streamworthy.criteria.statistical import COMPUTED, asked_gates
 from streamworthy.errors import ProbeError, StreamworthyError, UsageError
 from streamworthy.facts.workload import NOTHING_MEASURED
 from streamworthy.preparation import (
@@ -142,6 +143,8 @@ class Qualification:
         limit = self.tier.limits.get(gate) if self.tier else None
         if limit is not None:
             found = soften(found, level=limit.level, unknown=limit.unknown)
+        if gate in COMPUTED and self._on_battery():
+            found = despite_battery(found)
         if found.word in (Word.FAIL, Word.ERROR, Word.INCONCLUSIVE):
             found = self._waive(gate, found)
         outcome = Outcome(
@@ -154,6 +157,12 @@ class Qualification:
         )
         self.outcomes[gate] = outcome
         return outcome
+
+    def _on_battery(self) -> bool:
+        try:
+            return self.machine is not None and bool(self.machine.governor.on_battery)
+        except ProbeError:
+            return False
 
     def _waive(self, gate: str, found: Verdict) -> Verdict:
         machine = self.host if self.machine else ""
