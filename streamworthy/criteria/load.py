@@ -135,7 +135,7 @@ def _mapping_evidence(mapping: Mapping, engine: EngineState) -> tuple[str, ...]:
 
 
 def _copy_fix(engine: EngineState) -> tuple[str, ...]:
-    return _DIRECT_IO if engine.unmapped.startswith("direct I/O") else _NO_COPY
+    return _DIRECT_IO if engine.unmapped.startswith(("direct", "load_mode = dio")) else _NO_COPY
 
 
 def _copy_cause(engine: EngineState, *, mapped: bool, lean: bool) -> str:

@@ -49,6 +49,7 @@ def unfulfilled(
         (log.slots_count in {plan.parallel_slots, None}, "parallel slots", plan.parallel_slots, log.slots_count),
         (log.ubatch_tokens in {ubatch, None}, "ubatch", ubatch, log.ubatch_tokens),
         (plan.mmap or "mmap" not in log.load_mode, "no mmap", "none", log.load_mode),
+        (not log.gpus, "CPU only", "no GPU", ", ".join(log.gpus)),
         (_window_is_full(plan, log), "swa_full", plan.context_tokens, log.smallest_kv_cells),
         _lock_check(plan, state, log, tensor_bytes),
     )

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from streamworthy.children import child_environment, module_command
 from streamworthy.engine.death import LOG_TAIL_LINES, EngineDiedError, explain_death, read_oom_counters
-from streamworthy.engine.log import clean_log, explain_refusal
+from streamworthy.engine.log import NO_MEMORY, clean_log, explain_refusal
 from streamworthy.engine.remedies import INSTALL
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.probes.sysroot import Sysroot
@@ -115,7 +115,9 @@ class Engine:
             line, meaning, fix = explain_refusal(self.log_text())
             cause = f"{meaning}: {line}" if meaning else line
             raise self._error(
-                f"engine: the model was refused: {cause}", fix=fix or "see the log lines with this verdict"
+                f"engine: the model was refused: {cause}",
+                fix=fix or "see the log lines with this verdict",
+                out_of_memory=meaning.startswith(NO_MEMORY),
             )
         if "error" in answer:
             raise self._error(f"{answer['error']} ({command})", fix=answer["fix"])
@@ -159,8 +161,9 @@ class Engine:
         after = read_oom_counters(self._root)
         return explain_death(status, doing=command, log=self.log_text(), before=self._oom, after=after)
 
-    def _error(self, message: str, *, fix: str) -> EngineDiedError:
-        return EngineDiedError(message, fix=fix, log=tuple(clean_log(self.log_text())[-LOG_TAIL_LINES:]))
+    def _error(self, message: str, *, fix: str, out_of_memory: bool = False) -> EngineDiedError:
+        log = tuple(clean_log(self.log_text())[-LOG_TAIL_LINES:])
+        return EngineDiedError(message, fix=fix, log=log, out_of_memory=out_of_memory)
 
     def _pipe_in(self) -> Any:  # noqa: ANN401 - IO[bytes], never None as we asked for a pipe
         return self._process.stdin

@@ -39,6 +39,7 @@ def test_a_padded_context_is_enough():
         ({"plan": replace(PLAN, parallel_slots=2)}, "parallel slots: asked for 2, the engine has 1"),
         ({"plan": replace(PLAN, ubatch_tokens=16)}, "ubatch: asked for 16, the engine has 32"),
         ({"plan": replace(PLAN, mmap=False)}, "no mmap: asked for none, the engine has mmap"),
+        ({"log": replace(_LOG, gpus=("CUDA0", "CUDA1"))}, "CPU only: asked for no GPU, the engine has CUDA0, CUDA1"),
         ({"plan": replace(PLAN, lock_bytes=-1)}, "locked memory: asked for 196.0 MiB, the engine has 0 B"),
         (
             {"plan": replace(PLAN, swa_full=True), "log": replace(_LOG, smallest_kv_cells=128)},

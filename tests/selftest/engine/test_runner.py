@@ -74,6 +74,23 @@ def test_a_model_is_loaded_prompted_and_decoded(model, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_name_that_is_not_utf_8_is_loaded(model, tmp_path):
+    """File names are bytes; old disks have them in Latin-1."""
+    link = Path(os.fsdecode(os.fsencode(tmp_path) + b"/mod\xe8le.gguf"))
+    link.symlink_to(model)
+    with Engine(tmp_path) as engine:
+        assert load(engine, link)["seconds"] > 0
+
+
+def test_a_cache_that_does_not_fit_is_a_lack_of_memory(model, tmp_path):
+    """The remedy is a shorter context, and nothing that repacking has to do with."""
+    with Engine(tmp_path) as engine, pytest.raises(EngineDiedError, match="not enough memory for KV") as raised:
+        load(engine, model, context_tokens=2**31 - 256)
+
+    assert raised.value.out_of_memory
+    assert "lower context_tokens" in raised.value.fix
+
+
 def test_the_engine_drops_its_own_maps(model, tmp_path):
     """With the model loaded its file is verified cold, and the next token reads it from the device again."""
     with Engine(tmp_path) as engine:
