@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from streamworthy.criteria.picture import Picture
+    from streamworthy.facts.workload import Workload
 
 NEAR_NOTHING_SHARE = 0.02  # of a token's bytes: logs, late binding, a page that DAMON took
 _SWAPPED_SHARE, _SWAPPED_BYTES_PER_SECOND = 0.3, 10**6
@@ -215,8 +216,15 @@ def _processor(seen: Picture) -> Bottleneck:
         word=Cause.COMPUTE,
         reason=f"nothing is read, weights come at {format_rate(part * roof)} of the {whose} memory's "
         f"{format_rate(roof)}{cores}",
-        fix=("lscpu | grep -E 'Flags|MHz'", "in [engine]: threads = the number of physical cores"),
+        fix=("lscpu | grep -E 'Flags|MHz'", _threads_fix(work)),
     )
+
+
+def _threads_fix(work: Workload) -> str:
+    fast = work.performance_cores_count
+    if fast is None or fast >= work.threads_count:
+        return "in [engine]: threads = the number of physical cores"
+    return f"in [engine]: threads = {fast}    # the performance cores alone: each step waits for the slowest core"
 
 
 _SETTINGS: tuple[Callable[[Picture], Bottleneck | None], ...] = (_swap, _copied_weights, _few_cores, _throttled)

@@ -18,6 +18,7 @@ _WORK = Workload(
     bytes_per_token=100 * 10**6,
     slab_bytes=_SLAB,
     threads_count=2,
+    performance_cores_count=None,
     read_ahead=None,
     fault_bytes_per_second=300e6,
     memory_bytes_per_second=70e9,
@@ -142,3 +143,11 @@ def test_a_prompt_has_no_read_ahead_to_blame():
     found = find_bottleneck(replace(STREAMING, decoding=False, read_per_fault_bytes=42.0 * _SLAB))
     assert found.word is Cause.MEMORY_CAPACITY
     assert found.fix[-1].startswith("raise ubatch_tokens")
+
+
+@pytest.mark.parametrize(("fast", "threads"), [(None, "the number of physical cores"), (1, "1 "), (2, "the number of")])
+def test_slow_cores_beside_fast_ones_are_left_out_in_the_remedy(fast, threads):
+    """A hybrid processor computes faster with its fast cores alone."""
+    found = find_bottleneck(replace(RESIDENT, workload=replace(_WORK, performance_cores_count=fast)))
+    assert found.word is Cause.COMPUTE
+    assert f"in [engine]: threads = {threads}" in found.fix[-1]
