@@ -5,6 +5,7 @@ junit-10.xsd (Jenkins xUnit) knows no properties in a test case; ``junit.xsd`` b
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import ParseError as XmlError
@@ -16,6 +17,7 @@ from streamworthy.report.identity import hide
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_ILLEGAL = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SCHEMA = Path(__file__).with_name("junit.xsd")
 
 
@@ -34,7 +36,7 @@ def finish_junit(path: Path, properties: Mapping[str, str], hidden: Mapping[str,
             for case in [case for case in suite if case.name is None and not case.result]:
                 suite.remove_testcase(case)  # pytest leaves an empty one where Ctrl-C ended a test
             for name, value in properties.items():
-                suite.add_property(name, value)
+                suite.add_property(name, _legal(value))
         xml.write(str(new))
         check_junit(new)
         new.replace(path)
@@ -42,6 +44,11 @@ def finish_junit(path: Path, properties: Mapping[str, str], hidden: Mapping[str,
         raise ProbeError(f"{path}: the report could not be finished: {error}") from error
     finally:
         new.unlink(missing_ok=True)
+
+
+def _legal(text: str) -> str:
+    """Write what XML 1.0 cannot hold as pytest does: bytes of a name that are not UTF-8, and control characters."""
+    return _ILLEGAL.sub(lambda found: f"#x{ord(found[0]):02X}", text)
 
 
 def _escaped(hidden: Mapping[str, str]) -> dict[str, str]:

@@ -30,6 +30,13 @@ def test_suite_properties_are_added_and_read_back(junit):
     assert {prop.name: prop.value for prop in suite.properties()} == {"verdict": "NOT QUALIFIED", "host": "vm & co"}
 
 
+def test_what_xml_cannot_hold_is_written_as_pytest_does(junit):
+    """The name of a model is its files', which may be Latin-1 or hold a bell."""
+    finish_junit(junit, {"model": "mod\udce8le \a \u6a21"}, {})
+    (suite,) = JUnitXml.fromfile(str(junit))
+    assert [prop.value for prop in suite.properties()] == ["mod#xDCE8le #x07 \u6a21"]
+
+
 def test_names_are_hidden_everywhere_and_only_as_whole_words(junit):
     """A hidden host name vanishes from attributes and texts; a word that contains it stays."""
     finish_junit(junit, {}, {"vm": "host-1", "/home/ada": "~", "ada": "user"})
