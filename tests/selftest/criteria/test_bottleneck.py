@@ -133,7 +133,10 @@ def test_page_faults_that_leave_the_drive_idle_are_named():
     """0.9 of 6 GB/s: another drive would not help."""
     work = replace(_WORK, measured=replace(NOTHING_MEASURED, disk_bytes_per_second=6e9))
     seen = replace(STREAMING, workload=work, refaulted_share=0.0, read_bytes_per_second=0.9e9)
-    assert find_bottleneck(seen).reason.endswith(
+    found = find_bottleneck(seen)
+    assert "lsblk" not in "".join(found.fix)
+    assert found.fix[0].startswith("no other drive: in [engine] as many threads")
+    assert found.reason.endswith(
         "; the drive gives 6.0 GB/s past the page cache, so page faults bind and not the drive"
     )
 
