@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.plan import EnginePlan
 
 _POINTER_BITS = 64
+_QUOTA_FIX = "run inside the container with its own /sys/fs/cgroup mounted, or judge the host itself"
 
 
 @bounds(one_of=required(WORDS))
@@ -48,8 +49,10 @@ def physical_cores(cpu: CpuFacts, plan: EnginePlan, limit: Limit) -> Verdict:
     """
     cores = cpu.usable_cores_count
     if cores is None:
+        topology = cpu.physical_cores_count is None
         return unknown(
-            f"physical cores are not known: {cpu.cores_unknown}", "mount /sys, then: lscpu -e=CPU,CORE,SOCKET"
+            f"physical cores are not known: {cpu.cores_unknown}",
+            "mount /sys, then: lscpu -e=CPU,CORE,SOCKET" if topology else _QUOTA_FIX,
         )
     cause, fix = _why_few(cpu)
     found = within(cores, limit, COUNT, cause=cause, fix=fix, evidence=_core_evidence(cpu))

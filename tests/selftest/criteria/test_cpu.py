@@ -107,8 +107,16 @@ def test_the_evidence_tells_affinity_and_quota():
 
 def test_unknown_cores_are_an_error():
     """Unknown is neither enough nor too few."""
-    found = cpu.physical_cores(replace(CPU, cores_unknown="no topology"), PLAN, limit(at_least=1))
+    unseen = replace(CPU, cores_unknown="no topology", physical_cores_count=None)
+    found = cpu.physical_cores(unseen, PLAN, limit(at_least=1))
     assert (found.word, found.cause) == (Word.ERROR, "physical cores are not known: no topology")
+    assert "lscpu" in found.fix[0]
+
+
+def test_a_quota_that_cannot_be_seen_has_its_own_remedy():
+    """The cores are known, and no list of them helps."""
+    found = cpu.physical_cores(replace(CPU, cores_unknown="limits cannot be seen"), PLAN, limit(at_least=1))
+    assert (found.word, "/sys/fs/cgroup" in found.fix[0]) == (Word.ERROR, True)
 
 
 @pytest.mark.parametrize(
