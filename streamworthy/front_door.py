@@ -90,6 +90,10 @@ def pytest_cmdline_main(config: Any) -> int | None:  # noqa: ANN401 - pytest's C
             "ERROR: the gates are not here: run `pytest -m qualify` in the folder that holds tests/gates\n"
         )
         return 4
+    for option, given in (("-c", config.getoption("inifilename")), ("--rootdir", config.getoption("rootdir"))):
+        if given and (config.invocation_params.dir / given).resolve() not in (suite, suite / "pyproject.toml"):
+            sys.stderr.write(f"ERROR: {option} {given}: not possible in a qualification: its folder is {suite}\n")
+            return 4
     if config.inipath is None or config.inipath.parent != suite:
         arguments = ["-c", str(suite / "pyproject.toml"), *map(str, config.invocation_params.args)]
         sys.stdout.flush()

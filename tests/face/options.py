@@ -39,12 +39,16 @@ def pytest_configure(config):
         ("benchmark_only", "--benchmark-only"),
         ("numprocesses", "-n"),
         ("dist", "--dist"),
+        ("reruns", "--reruns"),  # of a gate that failed, until it passes
     ):
         if config.getoption(option, None) not in (None, False, 0, "no"):
             raise pytest.UsageError(f"{name}: not possible in a qualification: gates are measured one at a time")
+    if (config.getoption("count", None) or 1) > 1:
+        raise pytest.UsageError("--count: not possible in a qualification: it takes as many samples as it needs")
     if not config.pluginmanager.hasplugin("benchmark"):
         raise pytest.UsageError("-p no:benchmark: not possible in a qualification: samples are recorded with it")
     _refuse_empty(config)
+    config.option.importmode = "importlib"  # also where -o addopts= took it away: gates share their files' names
     config.option.benchmark_quiet = not config.getoption("benchmark_compare")
     config.option.reportchars = ""  # the table says it all, and the verdict is to be the last thing read
     if not judging(config):
@@ -52,7 +56,7 @@ def pytest_configure(config):
     sys.stdout = Screen(sys.stdout or io.StringIO())  # None: closed, as by >&-
     config.add_cleanup(sys.stdout.restore)
     if config.getoption("report"):
-        _begin_report(config, Path(config.getoption("report")).expanduser())
+        _begin_report(config, _path(config, "report"))
 
 
 def judging(config):
@@ -65,6 +69,16 @@ def _refuse_empty(config):
     for name in _WITH_VALUE:
         if config.getoption(name) == "":
             raise pytest.UsageError(f"--{name.replace('_', '-')}: found an empty text, expected a value: is it unset?")
+
+
+def _path(config, name):
+    """Give an option's path, None where it was not given."""
+    given = config.getoption(name)
+    try:
+        return Path(given).expanduser() if given else None
+    except RuntimeError as error:
+        option = f"--{name.replace('_', '-')}"
+        raise pytest.UsageError(f"{option}: found {given}, a home folder that nobody knows, expected a path") from error
 
 
 def _begin_report(config, folder):
@@ -106,9 +120,7 @@ def request_of(config):
     """Turn the command line into the library's request."""
     get = config.getoption
 
-    def path(name):
-        return Path(get(name)).expanduser() if get(name) else None
-
+    path = partial(_path, config)
     return Request(
         model=path("model"),
         tier=get("tier"),

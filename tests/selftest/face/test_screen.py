@@ -75,6 +75,47 @@ def test_a_junit_that_is_no_file_is_left_alone(tmp_path):
     assert "link.xml: no regular file, so it holds no verdict: --report FOLDER writes one" in run.screen
 
 
+@pytest.mark.parametrize("option", ["--report", "--model", "--sysroot", "--scratch", "--waivers"])
+def test_a_home_that_nobody_knows_is_one_line(option, tmp_path):
+    """No traceback, and nothing is judged."""
+    run = qualify(tmp_path, option, "~no_such_user/there", report=False)
+    assert run.exit_code == 4
+    assert f"{option}: found ~no_such_user/there, a home folder that nobody knows, expected a path" in run.screen
+    assert "Traceback" not in run.screen
+
+
+@pytest.mark.parametrize("option", [("-c", "/dev/null"), ("--rootdir", "/usr")])
+def test_another_suites_settings_are_refused(option, tmp_path):
+    """The run would begin anew for ever, or look for its tiers elsewhere."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP, *option, timeout=60)
+    assert run.exit_code == 4
+    assert f"ERROR: {option[0]} {option[1]}: not possible in a qualification: its folder is {ROOT}" in run.screen
+
+
+def test_the_suites_own_folder_may_be_given(tmp_path):
+    """It changes nothing."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP, "-k", "cpu", "--rootdir", ".", "-c", "pyproject.toml")
+    assert run.exit_code == 0
+
+
+@pytest.mark.parametrize("option", [("-o", "addopts="), ("--import-mode=prepend",)])
+def test_gates_are_found_however_they_are_imported(option, tmp_path):
+    """Two of their files have the same name."""
+    run = qualify(tmp_path, "--sysroot", LAPTOP, *option)
+    assert (run.exit_code, len(run.cases) > 40) == (0, True), run.screen
+
+
+@pytest.mark.parametrize("option", ["--reruns=2", "--count=2"])
+def test_plugins_that_ask_again_are_refused(option, tmp_path):
+    """A gate that failed may pass by chance the second time."""
+    plugin = "def pytest_addoption(parser):\n    parser.addoption('--reruns', type=int)\n"
+    (tmp_path / "asks_again.py").write_text(f"{plugin}    parser.addoption('--count', type=int, default=1)\n")
+    before = ("env", f"PYTHONPATH={tmp_path}")
+    run = qualify(tmp_path, "--sysroot", LAPTOP, "-p", "asks_again", option, before=before)
+    assert run.exit_code == 4, run.screen
+    assert f"{option.partition('=')[0]}: not possible in a qualification" in run.screen
+
+
 def test_a_report_needs_pytests_junit_plugin(tmp_path):
     """It is refused before anything is judged."""
     run = qualify(tmp_path, "--sysroot", LAPTOP, "-p", "no:junitxml")
