@@ -25,6 +25,7 @@ from streamworthy.preparation import (
     make_pool,
     make_scratch,
 )
+from streamworthy.probes.frequency import probe_governor
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.report.facts_file import learned, write_facts
 from streamworthy.report.identity import hidden_names, read_salt
@@ -159,8 +160,10 @@ class Qualification:
         return outcome
 
     def _on_battery(self) -> bool:
+        """Tell it of the run's beginning and of now: a plug may be pulled in between."""
         try:
-            return self.machine is not None and bool(self.machine.governor.on_battery)
+            machine = self.machine
+            return bool(machine and (machine.governor.on_battery or probe_governor(machine.root).on_battery))
         except ProbeError:
             return False
 

@@ -40,6 +40,16 @@ def run_on(root):
     return run
 
 
+def test_a_plug_that_is_pulled_during_the_run_is_seen(tmp_path):
+    """What was read at the beginning does not hold for an hour."""
+    battery = supply("BAT0", type="Battery", status="Discharging")
+    root = tree(tmp_path, files=INTEL | battery | supply("AC", type="Mains", online=1))
+    run = run_on(root)
+    assert run.settle("decode.warm_rate", MISS, why="").verdict.word is Word.FAIL
+    root.path("sys/class/power_supply/AC/online").write_text("0\n")
+    assert run.settle("decode.warm_rate", MISS, why="").verdict.word is Word.INCONCLUSIVE
+
+
 @pytest.mark.parametrize(
     ("gate", "online", "word"),
     [
