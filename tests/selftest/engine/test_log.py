@@ -205,12 +205,18 @@ def test_lines_of_users_logs_are_explained(line, meaning):
         ("error loading model: unable to allocate CPU buffer", "mmap = true", "context_tokens"),
         ("alloc_tensor_range: failed to allocate CPU_REPACK buffer of size 9", "repack = false", "context_tokens"),
         ("GGUFv1 is no longer supported, please use a more up-to-date version", "newer conversion", "pip"),
+        ("done_getting_tensors: wrong number of tensors; expected 1147, got 1025", "first shard", "sha256sum"),
+        ("failed to initialize the context: quantized V cache was requested", 'kv_type = "f16"', "pip"),
+        ("error loading model: mmap failed: Operation not permitted", "storage.mappable", "ulimit"),
+        ("gguf_init_from_reader: failed to read magic", "sha256sum", "pip"),
         ("this GGUF file is version 9 but this software only supports up to version 3", "pip", "conversion"),
     ],
 )
 def test_each_cause_of_one_symptom_has_its_own_remedy(line, fix, other):
     """Memory is missing for one thing and not for another; what was too large is what has to shrink."""
-    before = "" if "GGUF" in line else "ggml_aligned_malloc: insufficient memory (attempted to allocate 8791.88 MB)\n"
+    before = (
+        "" if "alloc" not in line else "ggml_aligned_malloc: insufficient memory (attempted to allocate 8791.88 MB)\n"
+    )
     found = explain_refusal(f"{before}{line}\n")[2]
     assert fix in found
     assert other not in found
