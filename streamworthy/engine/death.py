@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LOG_TAIL_LINES = 12
 _SHELL = 128
 _NO_MEMORY = re.compile(r"insufficient memory|std::bad_alloc|failed to allocate")
-_LESS_MEMORY = "lower context_tokens in the tier's [engine] table, set repack = false, or give the engine more memory"
+LESS_MEMORY = "lower context_tokens in the tier's [engine] table, set repack = false, or give the engine more memory"
 _OOM_KILL = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
 
 
@@ -80,7 +80,7 @@ def explain_death(status: int, *, doing: str, log: str, before: OomCounters, aft
         status = _SHELL - status
     starved = [line for line in lines if _NO_MEMORY.search(line)]
     if status == -signal.SIGABRT and starved:  # what is asserted is only that memory was given
-        message, fix = f"SIGABRT for lack of memory: {starved[-1]}", _LESS_MEMORY
+        message, fix = f"SIGABRT for lack of memory: {starved[-1]}", LESS_MEMORY
     elif status >= 0:
         message, fix = f"ended with exit status {status}: {_last(lines)}", "see the log lines with this verdict"
     elif -status == signal.SIGKILL:
@@ -110,7 +110,7 @@ def _explain_kill(grown: list[str], *, counted: bool) -> tuple[str, str]:
     if grown:
         return (
             f"killed by the kernel for lack of memory (oom_kill {', '.join(grown)})",
-            _LESS_MEMORY,
+            LESS_MEMORY,
         )
     if not counted:
         return "killed (SIGKILL), likely for lack of memory: this kernel does not count", "dmesg | grep -i oom"
