@@ -46,7 +46,10 @@ def pytest_configure(config):
     if (config.getoption("count", None) or 1) > 1:
         raise pytest.UsageError("--count: not possible in a qualification: it takes as many samples as it needs")
     if not config.pluginmanager.hasplugin("benchmark"):
-        raise pytest.UsageError("-p no:benchmark: not possible in a qualification: samples are recorded with it")
+        raise pytest.UsageError(
+            "pytest-benchmark is not loaded (-p no:benchmark, PYTEST_DISABLE_PLUGIN_AUTOLOAD?): not possible in a "
+            "qualification: samples are recorded with it"
+        )
     _refuse_empty(config)
     config.option.importmode = "importlib"  # also where -o addopts= took it away: gates share their files' names
     config.option.benchmark_quiet = not config.getoption("benchmark_compare")

@@ -127,8 +127,9 @@ def pytest_sessionfinish(session, exitstatus):
     run = run_of(session.config)
     if run is None:
         return (yield)
-    run.end(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
-    if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+    ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+    run.end(interrupted=not ended)
+    if ended:
         session.exitstatus = EXIT_CODES[run.closing]
     result = None
     try:
