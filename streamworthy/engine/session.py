@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 from streamworthy.bench.residency import residency
 from streamworthy.bench.sampler import Sampler
 from streamworthy.engine.build import engine_build
-from streamworthy.engine.effects import engine_state, unfulfilled
+from streamworthy.engine.effects import engine_state, unfulfilled, vain_fix
 from streamworthy.engine.log import parse_log
-from streamworthy.engine.remedies import REBUILD
 from streamworthy.engine.wishes import LOCK_ALL
 from streamworthy.errors import EngineError
 from streamworthy.facts.episode import Phase, Residency
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from streamworthy.facts.episode import EngineBuild, EngineState
 
 _PREFIX_TOKENS = 16
-_OBEYING = "use an engine build that knows these settings, or change the tier's [engine] table"
-_NO_GPU = f"{REBUILD}    # with no GPU in CMAKE_ARGS\nor hide it: CUDA_VISIBLE_DEVICES= ROCR_VISIBLE_DEVICES="
 _SHORT_SECONDS = 120.0  # limit for commands that read nothing
 
 
@@ -170,7 +167,7 @@ class Session:
         if missing:
             raise UnfulfilledError(
                 f"engine: asked in vain: {'; '.join(missing)}",
-                fix=_NO_GPU if log.gpus else _OBEYING,
+                fix=vain_fix(log),
             )
         return state
 
