@@ -86,7 +86,7 @@ def explain_death(status: int, *, doing: str, log: str, before: OomCounters, aft
     elif -status == signal.SIGKILL:
         message, fix = _explain_kill(grown, counted=before != _NOT_COUNTED)
     else:
-        message, fix = _explain_signal(-status, lines)
+        message, fix = _explain_signal(-status, lines, importing=doing == "prepare")
     return EngineDiedError(
         f"engine: while asked to {doing}: {message}",
         fix=fix,
@@ -120,10 +120,12 @@ def _explain_kill(grown: list[str], *, counted: bool) -> tuple[str, str]:
     )
 
 
-def _explain_signal(number: int, lines: list[str]) -> tuple[str, str]:
+def _explain_signal(number: int, lines: list[str], *, importing: bool) -> tuple[str, str]:
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
     if number == signal.SIGILL:
         return f"{name}: illegal instruction, the engine was built for another CPU", REBUILD
+    if importing:  # no shard is open yet
+        return f"{name} while its libraries were loaded: one is cut short, or made for another system", REBUILD
     if number == signal.SIGBUS:
         return f"{name}: a mapped shard shrank or its device failed to read", "sha256sum -c SHA256SUMS; dmesg | tail"
     if number == signal.SIGABRT:

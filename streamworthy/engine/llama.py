@@ -37,7 +37,7 @@ class Llama:
     """One model and one context. ``log`` receives the engine's lines, its debug output left out."""
 
     def __init__(self, log: TextIO) -> None:
-        """Import the binding; raises ImportError as the import does, OSError when its library cannot be loaded."""
+        """Import the binding; raises ImportError as the import does, OSError or RuntimeError without its library."""
         from llama_cpp import llama_cpp
 
         self.api: Any = llama_cpp

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from streamworthy.children import child_environment, module_command
 from streamworthy.engine.death import LOG_TAIL_LINES, EngineDiedError, explain_death, read_oom_counters
 from streamworthy.engine.log import NO_MEMORY, clean_log, explain_refusal
-from streamworthy.engine.remedies import INSTALL
+from streamworthy.engine.remedies import import_fix
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.units import format_seconds
@@ -110,7 +110,9 @@ class Engine:
 
     def _judge(self, command: str, answer: dict[str, Any]) -> dict[str, Any]:
         if "import" in answer:
-            raise self._error(f"engine: llama_cpp cannot be imported: {answer['import']}", fix=INSTALL)
+            raise self._error(
+                f"engine: llama_cpp cannot be imported: {answer['import']}", fix=import_fix(answer["import"])
+            )
         if "refused" in answer:
             line, meaning, fix = explain_refusal(self.log_text())
             cause = f"{meaning}: {line}" if meaning else line

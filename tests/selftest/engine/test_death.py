@@ -45,6 +45,14 @@ def test_each_end_has_its_line(status, words):
     assert "\n" not in told(status)
 
 
+@pytest.mark.parametrize("number", [signal.SIGBUS, signal.SIGSEGV, signal.SIGILL])
+def test_an_engine_that_dies_while_it_is_imported_is_to_be_built_again(number):
+    """No shard is open by then; a library that was cut short gives SIGBUS."""
+    error = explain_death(-number, doing="prepare", log="", before=_QUIET, after=_QUIET)
+    assert "shard" not in error.message
+    assert "--force-reinstall" in error.fix
+
+
 def test_an_assertion_after_a_refused_allocation_is_a_lack_of_memory():
     """ggml only asserts that memory was given: it is not for the engine's authors, and retrying does not help."""
     log = (LOGS / "aborted-memory.log").read_text(encoding="utf-8")
