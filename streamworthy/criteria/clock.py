@@ -19,7 +19,8 @@ _FIX = (
 _NEARLY_ALL_SHARE, _CAPPED_SHARE = 0.95, 0.5  # in between: turbo switched off, as many servers are on purpose
 _CAP_FIX = (
     "grep . /sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq /sys/devices/system/cpu/intel_pstate/*_p*",
-    "sudo cpupower frequency-set --max 10GHz   # until the next start; then whatever sets it back: tlp, thermald, BIOS",
+    "sudo cpupower frequency-set --max 10GHz; echo 100 | sudo tee /sys/devices/system/cpu/intel_pstate/max_perf_pct",
+    "that lasts until the next start, or until what lowers it comes again: tlp, thermald, the firmware's power limit",
 )
 _BALANCED = ("performance", "powersave")  # of a processor that chooses its clock itself: both let it rise
 

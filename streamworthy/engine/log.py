@@ -17,7 +17,7 @@ _PREFIX = re.compile(r"^\d+\.\d\d\.\d\d\d\.\d\d\d [A-Z] ")
 _SIZE = r"=\s*(\d+[.,]\d+) MiB"
 _COPYING = r"(?:CPU_REPACK|CPU_AARCH64|CPU_KLEIDIAI|AMX)"  # buffers of weights in another order
 _REPACK = re.compile(_COPYING + r" model buffer size " + _SIZE)
-_BUFFER = re.compile(r"(\S+) +(?:model|KV|RS|compute|output) buffer size " + _SIZE)
+_BUFFER = re.compile(r"(\S{1,80}) +(?:model|KV|RS|compute|output) buffer size " + _SIZE)
 _OF_CPU = re.compile(r"CPU|AMX|BLAS|.*_Host$")  # pinned memory of CUDA_Host is the machine's own
 _KV = re.compile(r"(?:KV|RS) buffer size " + _SIZE)  # RS: recurrent states, beside KV in hybrid models
 _COMPUTE = re.compile(r"(?:compute|output) buffer size " + _SIZE)

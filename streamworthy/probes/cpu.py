@@ -125,7 +125,10 @@ def _partial_flags(processors: list[Processor]) -> tuple[str, ...]:
 
 def _count_fast_cores(root: Sysroot, processors: tuple[Processor, ...], allowed: frozenset[int]) -> int | None:
     """Count cores of the fast kind where there are two; a core whose threads are both allowed counts once."""
-    fast = _hybrid_cpus(root) or _large_cpus(root, allowed)
+    try:
+        fast = _hybrid_cpus(root) or _large_cpus(root, allowed)
+    except ProbeError:  # no verdict rests on it
+        return None
     mine = allowed & fast
     if not mine or mine == allowed:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,13 @@ def test_recurrent_states_are_no_window():
         "R (f32):    3.38 MiB, S (f32):   72.00 MiB\n"
     )
     assert (found.smallest_kv_cells, found.kv_types, found.kv_bytes) == (4096, ("f16",), round(91.38 * _MIB))
+
+
+def test_a_line_without_an_end_is_read_in_time():
+    """A log of one long word: as long as the largest that is kept."""
+    began = time.process_time()
+    assert parse_log("." * 256 * 2**10).gpus == ()
+    assert time.process_time() - began < 5.0
 
 
 def test_a_log_that_says_nothing_gives_no_facts():

@@ -139,6 +139,7 @@ def capacities(*values):
         (HYBRID, "1,3", 1),
         ({"sys/devices/cpu_core/cpus": "0-3\n"}, "0-3", None),
         (HYBRID | {"sys/devices/cpu_atom/cpus": None, "sys/devices/cpu_lowpower/cpus": "2-3\n"}, "0-3", 1),
+        (HYBRID | {"sys/devices/cpu_core/cpus": "all of them\n"}, "0-3", None),
         (capacities(446, 446, 1024, 1024), "0-3", 1),
         (capacities(1024, 1024, 1024, 1024), "0-3", None),
         (capacities(280, 280, 870, 1024), "0-3", 1),
