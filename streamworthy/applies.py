@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.available_memory import wsl_fix
 from streamworthy.errors import UsageError
 from streamworthy.units import format_bytes
 
@@ -38,6 +39,15 @@ def check_applies(tier: Tier, facts: ApplicabilityFacts) -> tuple[str, ...]:
             return ()
         reasons.append(" and ".join(missed))
     return tuple(dict.fromkeys(reasons))
+
+
+def applying_fix(tier: Tier, facts: ApplicabilityFacts) -> str:
+    """Say what to do about a tier that was asked for and does not apply; Windows gives WSL half of the memory."""
+    least = [each.memory_total_at_least_bytes or 0 for each in tier.applies]
+    need = min(least, default=0)
+    if facts.wsl and facts.memory_total_bytes < need:
+        return "\n".join((*wsl_fix(need), "or leave --tier out to see every tier"))
+    return "leave --tier out to see every tier"
 
 
 def _missed(asked: Applies, facts: ApplicabilityFacts) -> list[str]:

@@ -17,7 +17,6 @@ from streamworthy.bench.residency_map import map_cache, residency_of
 from streamworthy.bench.warm_up import warm_up
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.gguf.subject import Subject
-from streamworthy.gguf.tensor_kinds import place_tensors
 from streamworthy.probes.machine import Machine
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.report.cache import format_cache, format_hold, format_warm_up
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from streamworthy.facts.cache import CacheMap
-    from streamworthy.facts.tensor_kinds import TensorPlace
 
 _RESERVE_BYTES = 2**30  # what the engine and everybody else may still want
 _HELD_SHARE = 0.99
@@ -72,7 +70,7 @@ def run_show(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
 def _map(subject: Subject) -> CacheMap:
     paths = _paths(subject)
     try:
-        places = find_places(subject)
+        places = subject.places
     except ProbeError as error:
         return map_cache(paths, (), layout_unknown=error.message)
     return map_cache(paths, places)
@@ -81,7 +79,8 @@ def _map(subject: Subject) -> CacheMap:
 def run_warm(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
     """Warm within the budget; 1 when the pages did not stay."""
     subject = Subject(arguments.model)
-    places = find_places(subject)
+    _paths(subject)  # or it is refused
+    places = subject.places
     budget = _budget(arguments.bytes, say)
     for line in _incomplete(subject):
         say(line)
@@ -120,7 +119,9 @@ def run_hold(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
     """Hold the dense tensors until Ctrl-C or for some seconds; 1 when not all of them could be locked."""
     if arguments.seconds is not None and not 0 <= arguments.seconds < float("inf"):
         raise UsageError(f"--seconds: found {arguments.seconds}, expected 0 or more", fix="--seconds 60")
-    dense = dense_places(find_places(Subject(arguments.model)))
+    subject = Subject(arguments.model)
+    _paths(subject)  # or it is refused
+    dense = dense_places(subject.places)
     root, progress = Sysroot(), _progress(say)
     with hold(root, dense, available_bytes=_spare_bytes(), progress=progress) as held:
         for line in format_hold(held):
@@ -155,13 +156,6 @@ def _paths(subject: Subject) -> tuple[Path, ...]:
             fix="keep the shards on ext4 or xfs",
         )
     return paths
-
-
-def find_places(subject: Subject) -> tuple[TensorPlace, ...]:
-    """Give the layout of what is there. ProbeError when the first header cannot be read."""
-    paths = zip(_paths(subject), subject.headers, strict=True)
-    sound = {path: entry.header for path, entry in paths if entry.header is not None}
-    return place_tensors(subject.metadata, sound)
 
 
 def _incomplete(subject: Subject) -> list[str]:

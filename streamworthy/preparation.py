@@ -126,10 +126,11 @@ def find_machine(root: Sysroot, subject: Subject | None) -> Machine:
 def _far(machine: Machine) -> str:
     """Name the network or the relay that shards are read over; "" when all lie on this machine, or nobody can tell."""
     try:
-        mounts = [volume.mount for volume in machine.volumes.volumes if volume.shards]
+        volumes = [volume for volume in machine.volumes.volumes if volume.shards]
     except ProbeError:
         return ""
-    return "; ".join(f"{mount.fstype} at {mount.mount_point}" for mount in mounts if is_far(mount.fstype))
+    mounts = dict.fromkeys(mount for volume in volumes for mount in (volume.mount, *volume.beneath))
+    return "; ".join(f"{mount.fstype} at {mount.mount_point}" for mount in mounts if is_far(mount))
 
 
 def _known(size_bytes: int | None) -> int:
@@ -147,6 +148,7 @@ def applicability(machine: Machine, subject: Subject | None, *, sample: bool) ->
         model="sample" if sample and machine.root.live else "given",
         weights_bytes=_weights(subject) if subject else machine.volumes.set_total_bytes,
         architecture=machine.cpu.architecture,
+        wsl=memory.wsl,
     )
 
 
@@ -199,6 +201,7 @@ def make_pool(  # noqa: PLR0913 - what a run knows before its first episode
 
 
 def _make_task(request: Request, tier: Tier, machine: Machine, subject: Subject) -> EngineTask:
+    from streamworthy.bench.hold import dense_places
     from streamworthy.engine.task import ANSWER_PROMPT, ANSWER_TOKENS, EngineTask
     from streamworthy.sample.reference import load_reference
 
@@ -206,6 +209,7 @@ def _make_task(request: Request, tier: Tier, machine: Machine, subject: Subject)
     reference = load_reference() if request.model is None else None
     return EngineTask(
         paths=tuple(subject.paths),
+        dense=tuple(dense_places(subject.places)),
         file_bytes=sum(placement.size_bytes for placement in subject.placements),
         tensor_bytes=subject.sizes.total_bytes,
         bytes_per_token=subject.sizes.bytes_per_token,

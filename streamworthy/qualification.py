@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streamworthy.applies import check_applies, choose_tier
+from streamworthy.applies import applying_fix, check_applies, choose_tier
 from streamworthy.criteria.clock import despite_battery
 from streamworthy.criteria.statistical import COMPUTED, asked_gates
 from streamworthy.errors import ProbeError, StreamworthyError, UsageError
@@ -130,7 +130,7 @@ class Qualification:
         reasons = check_applies(tier, facts)
         if reasons:
             told = "; or ".join(reasons)
-            raise UsageError(f"tier {tier.name}: does not apply: {told}", fix="leave --tier out to see every tier")
+            raise UsageError(f"tier {tier.name}: does not apply: {told}", fix=applying_fix(tier, facts))
         return tier
 
     def limit(self, gate: str) -> Limit:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from streamworthy.bench.direct_reads import Piece
 from streamworthy.facts.tensor_kinds import TensorKind
-from streamworthy.gguf.tensor_kinds import place_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,13 +49,8 @@ def slabs_of_file(path: Path, slab_sizes: Sequence[int]) -> dict[int, list[Piece
 def find_slabs(subject: Subject) -> dict[int, list[Piece]]:
     """Give each expert's part of each routed tensor that is there, by its size. ProbeError for an unusable model."""
     experts = subject.sizes.expert_count
-    headers = {
-        path: entry.header
-        for path, entry in zip(subject.paths, subject.headers, strict=True)
-        if entry.header is not None
-    }
     found: dict[int, list[Piece]] = {}
-    for place in place_tensors(subject.metadata, headers) if experts else ():
+    for place in subject.places if experts else ():
         size = place.size_bytes // experts
         if place.kind is not TensorKind.ROUTED or size not in subject.sizes.slab_bytes:  # or a download was cut there
             continue

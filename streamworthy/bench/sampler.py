@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from streamworthy.bench.counting import counters_between
 from streamworthy.bench.sources import Sources
+from streamworthy.closing import Closing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
     from streamworthy.bench.readings import Reading
     from streamworthy.facts.counters import Counters
@@ -28,7 +28,7 @@ _END_SECONDS = 5.0
 _KEPT_COUNT = 36_000  # two hours: of a longer stretch only the extremes of its last two hours are known
 
 
-class Sampler:
+class Sampler(Closing):
     """A thread that takes readings. Use as a context manager, or call close: it has ended and its files are closed."""
 
     def __init__(
@@ -43,16 +43,6 @@ class Sampler:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._thread.start()
-
-    def __enter__(self) -> Self:
-        """Give the sampler."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the sampler."""
-        self.close()
 
     def close(self) -> None:
         """End the thread and close the files; a second time does nothing."""

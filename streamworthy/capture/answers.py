@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from streamworthy.capture.recorder import RecordingSysroot
 
-_ONE_EACH = ("uname", "model", "allocation")  # the other tables hold one answer for each mount or path
+_ONE_EACH = ("uname", "model", "allocation", "memory_policy")  # the other tables hold one answer for each mount or path
 _HEAD = """\
 # A captured machine: judge it with  pytest -m qualify --sysroot THIS_FOLDER
 # Names, serial numbers and addresses are stand-ins. An empty file was there, and was not read.

@@ -20,6 +20,8 @@ def judge_address_space(facts: AddressSpaceFacts) -> Verdict:
         why = facts.engine_unknown or "no shard tells the size of the set"
         return unknown(f"{format_bytes(soft)} of address space may be mapped, and what is needed is not known: {why}")
     enough = soft is None or soft >= need
+    if enough and facts.commit_left_bytes is not None:
+        return _judge_commit(facts, facts.commit_left_bytes)
     cause, fix = ("", ()) if enough else _why_too_little(facts, need)
     return verdict(
         Word.PASS if enough else Word.FAIL,
@@ -31,6 +33,28 @@ def judge_address_space(facts: AddressSpaceFacts) -> Verdict:
         fix=fix,
         evidence=_evidence(facts),
     )
+
+
+def _judge_commit(facts: AddressSpaceFacts, left_bytes: int) -> Verdict:
+    """Judge what may still be promised where the kernel promises no more than there is: shards are not counted."""
+    need = facts.engine_bytes
+    left = f"{format_bytes(left_bytes)} of CommitLimit (vm.overcommit_memory is 2)"
+    if need is None:
+        return unknown(f"{left} are left, and what the engine needs is not known: {facts.engine_unknown}", _OVERCOMMIT)
+    enough = need <= left_bytes
+    return verdict(
+        Word.PASS if enough else Word.FAIL,
+        measured=f"{left} left",
+        required=f"at least {format_bytes(need)} for the engine",
+        value=left_bytes,
+        unit=BYTES.unit,
+        cause="" if enough else "vm.overcommit_memory is 2: the engine's own memory is refused, however much is free",
+        fix=() if enough else (_OVERCOMMIT, "# or more of it: sudo sysctl vm.overcommit_ratio=90, or swap"),
+        evidence=_evidence(facts),
+    )
+
+
+_OVERCOMMIT = "sudo sysctl vm.overcommit_memory=0  # and in /etc/sysctl.d: the kernel's default"
 
 
 def _shown(value: int | None) -> str:

@@ -53,6 +53,7 @@ _EFFECTS: dict[Cause, tuple[_Effect, ...]] = {
     Cause.COMPUTE: (_Effect(change=Change.HALF_THREADS, rate_at_most=_COMPUTE_SLOWER),),
     Cause.MEMORY_BANDWIDTH: (_Effect(change=Change.HALF_THREADS, rate_at_least=_COMPUTE_SLOWER),),
 }
+CONFIRMED = frozenset(_EFFECTS)  # causes that a change can bear out
 
 
 def confirm(suspected: Bottleneck, made: Sequence[Intervention]) -> Bottleneck:
@@ -68,6 +69,16 @@ def confirm(suspected: Bottleneck, made: Sequence[Intervention]) -> Bottleneck:
         return suspected
     told = "; ".join(dict.fromkeys(describe(found) for _, found in done))
     return replace(suspected, reason=f"{suspected.reason}; a change made on purpose does not bear it out: {told}")
+
+
+def remedies(made: Sequence[Intervention], threads: int) -> tuple[str, ...]:
+    """Give what made the engine faster, as something to do for good."""
+    lines = {
+        Change.HALF_THREADS: f"in [engine]: threads = {threads // 2}    # {Change.HALF_THREADS} were faster",
+        Change.HELD: "streamworthy cache hold --dense MODEL    # in another terminal: it was faster so",
+    }
+    faster = [found.change for found in made if found.rate_ratios and median(found.rate_ratios) >= _FASTER]
+    return tuple(line for change, line in lines.items() if change in faster)
 
 
 def describe(found: Intervention) -> str:

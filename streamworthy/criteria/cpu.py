@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _POINTER_BITS = 64
 _QUOTA_FIX = "run inside the container with its own /sys/fs/cgroup mounted, or judge the host itself"
+_RAISE_QUOTA = (
+    "raise the quota: docker run --cpus=N, resources.limits.cpu of the pod, systemctl set-property UNIT CPUQuota=N00%"
+)
 
 
 @bounds(one_of=required(WORDS))
@@ -79,7 +82,7 @@ def _why_bound(cpu: CpuFacts) -> str:
 
 def _unbind_fix(cpu: CpuFacts) -> tuple[str, ...]:
     if cpu.quota_cores is not None and cpu.quota_cores < (cpu.allowed_count or cpu.online_count):
-        return ("or raise the quota: docker run --cpus=N, systemctl set-property UNIT CPUQuota=N00%",)
+        return (f"or {_RAISE_QUOTA}",)
     if cpu.allowed_count is not None and cpu.allowed_count < cpu.online_count:
         return ("or start without taskset or --cpuset-cpus",)
     return ()
@@ -89,7 +92,7 @@ def _why_few(cpu: CpuFacts) -> tuple[str, tuple[str, ...]]:
     quota = cpu.quota_cores
     if quota is not None and cpu.usable_cores_count != cpu.physical_cores_count:
         cause = f"a control group's CPU quota allows {quota:.2f} of {cpu.physical_cores_count} cores"
-        return cause, ("raise the quota: docker run --cpus=N, systemctl set-property UNIT CPUQuota=N00%",)
+        return cause, (_RAISE_QUOTA,)
     if cpu.allowed_count is not None and cpu.allowed_count < cpu.online_count:
         cause = f"affinity or a cpuset allows {cpu.allowed_count} of {cpu.online_count} logical CPUs"
         return cause, ("taskset -pc $$", "start without taskset or --cpuset-cpus")

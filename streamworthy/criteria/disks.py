@@ -6,7 +6,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.filesystems import leaving
 from streamworthy.criteria.finding import Finding
+from streamworthy.criteria.unseen_disks import finding_disks, settling_medium, unplaced
+from streamworthy.criteria.virtual_disks import about_flag, faster
 from streamworthy.units import format_seconds
 from streamworthy.verdict import Word
 
@@ -45,7 +48,8 @@ def judge_medium(volume: Volume, latency: VolumeLatency | None, at_most_seconds:
         return [_medium_of(leaf, volume, latency, at_most_seconds) for leaf in volume.leaves]
     if volume.leaves_unknown is not None:
         name = f"disks below {volume.mount.mount_point}"
-        return [_by_latency(name, volume.leaves_unknown, latency, at_most_seconds)]
+        found = _by_latency(name, volume.leaves_unknown, latency, at_most_seconds)
+        return [replace(found, fix=settling_medium(volume)) if found.word is Word.ERROR else found]
     reason = "no disk of this machine lies below it"
     return [Finding(word=Word.NOT_APPLICABLE, measured=_where(volume), cause=reason, fix=())]
 
@@ -53,16 +57,28 @@ def judge_medium(volume: Volume, latency: VolumeLatency | None, at_most_seconds:
 def _medium_of(leaf: BlockLeaf, volume: Volume, latency: VolumeLatency | None, at_most_seconds: float) -> Finding:
     name = describe(leaf)
     if not leaf.flags_are_evidence:
-        return _by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds)
+        found = _by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds)
+        return _for_virtual(found, leaf)
     if leaf.rotational:
-        cause = f"{leaf.name} below {volume.mount.mount_point} spins: about 10 ms for each random read{_cached(leaf)}"
+        where = f"{leaf.name} below {volume.mount.mount_point}"
+        cause = f"{where} spins: about 10 ms for each random read{_cached(leaf, volume)}"
         return Finding(word=Word.FAIL, measured=f"{name} spinning", cause=cause, fix=_NVME_FIX)
     return Finding(word=Word.PASS, measured=f"{name} not spinning", cause="", fix=())
 
 
-def _cached(leaf: BlockLeaf) -> str:
+def _for_virtual(found: Finding, leaf: BlockLeaf) -> Finding:
+    if found.word is Word.FAIL:
+        return replace(found, fix=faster(leaf) or found.fix)
+    return replace(found, fix=(*found.fix, *about_flag(leaf))) if found.word is Word.ERROR else found
+
+
+def _cached(leaf: BlockLeaf, volume: Volume) -> str:
     cache = next((name for name in leaf.chain if name.startswith("bcache")), "")
-    return f"; {cache} keeps only a part of it on flash" if cache else ""
+    if cache:
+        return f"; {cache} keeps only a part of it on flash"
+    # a cache made by dm-cache, and a volume that spans both, look alike here: in either the flash holds a part
+    flash = [each.name for each in volume.leaves if each.flags_are_evidence and not each.rotational]
+    return f"; only what lies, or is cached, on {', '.join(flash)} is on flash" if flash else ""
 
 
 def _why_flags_say_nothing(leaf: BlockLeaf) -> str:
@@ -94,14 +110,14 @@ def judge_transport(
         return [_transport_of(leaf, latency, accept, at_most_seconds) for leaf in volume.leaves]
     if volume.leaves_unknown is not None:
         cause = f"how the disks are attached is not known: {volume.leaves_unknown}"
-        fix = ("run on the host itself, or mount a folder of the host that lies on one disk",)
-        return [Finding(word=Word.ERROR, measured=f"unknown at {volume.mount.mount_point}", cause=cause, fix=fix)]
+        measured = f"unknown at {volume.mount.mount_point}"
+        return [Finding(word=Word.ERROR, measured=measured, cause=cause, fix=finding_disks(volume))]
     ground = _ground(volume)
     words = (ground.network, "network") if ground.network else ("memory",)
     if any(word in accept for word in words):
         return [Finding(word=Word.PASS, measured=_where(volume), cause="", fix=())]
     cause = f"{_where(volume)} is no drive of this machine"
-    return [Finding(word=Word.FAIL, measured=_where(volume), cause=cause, fix=_NVME_FIX)]
+    return [Finding(word=Word.FAIL, measured=_where(volume), cause=cause, fix=leaving(volume, ground))]
 
 
 def _transport_of(
@@ -110,7 +126,7 @@ def _transport_of(
     name, word = describe(leaf), leaf.transport
     asked = word in accept or (word in VIRTUAL and "virtual" in accept)
     if asked and word in _MEASURED:
-        found = _by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds)
+        found = _for_virtual(_by_latency(name, _why_flags_say_nothing(leaf), latency, at_most_seconds), leaf)
         return _not_answering_in_time(found, name, at_most_seconds) if found.word is Word.FAIL else found
     if asked and _EPHEMERAL.match(leaf.model or ""):
         cause = f"{name} is lent by the cloud: the model is lost when the machine is deallocated or stopped"
@@ -118,8 +134,7 @@ def _transport_of(
     if asked:
         return Finding(word=Word.PASS, measured=name, cause="", fix=())
     if word in ("unknown", "loop"):
-        cause = f"how {leaf.name} is attached cannot be read off its device path"
-        fix = (f"readlink -f /sys/block/{leaf.name}  # report this path to the project",)
+        cause, fix = unplaced(leaf)
         return Finding(word=Word.ERROR, measured=name, cause=cause, fix=fix)
     default = "a virtual disk is not accepted" if word in VIRTUAL else _OVER_NETWORK
     cause = f"{leaf.name} is attached by {word}: {_TRANSPORT_CAUSES.get(word, default)}"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.bottleneck import NEAR_NOTHING_SHARE, Bottleneck, find_bottleneck
-from streamworthy.criteria.confirmed import confirm
+from streamworthy.criteria.confirmed import confirm, remedies
 from streamworthy.criteria.picture import make_picture
 from streamworthy.facts.cause import Cause
 from streamworthy.units import format_bytes, format_share
@@ -58,7 +58,8 @@ def name_cause(series: Series, found: Verdict) -> Verdict:
 
 
 def _cause(series: Series, samples: tuple[Sample, ...]) -> Bottleneck:
-    return confirm(find_bottleneck(make_picture(series, samples)), series.interventions)
+    found, made = find_bottleneck(make_picture(series, samples)), series.interventions
+    return confirm(replace(found, fix=(*found.fix, *remedies(made, series.workload.threads_count))), made)
 
 
 def _with(found: Verdict, cause: Bottleneck) -> Verdict:

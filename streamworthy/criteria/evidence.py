@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.confirmed import describe
 from streamworthy.units import format_bytes, format_count, format_share
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def evidence(series: Series, write: Write, values: tuple[float, ...]) -> tuple[s
         "disturbed_by": ", ".join(dict.fromkeys(name for sample in samples for name in sample.disturbers)),
         **_loads([sample.counters.cpu for sample in samples]),
         "not_seen": samples[0].hidden,
+        "changed_on_purpose": "; ".join(map(describe, series.interventions)),
         "notes": "; ".join(sample.note for sample in samples if sample.note),
     }
     return tuple(f"{name}={text}" for name, text in facts.items() if text)

@@ -24,18 +24,17 @@ if TYPE_CHECKING:
 _UNSEEN_FIX = (
     "# mount a folder of the host into the container: --volume /path/on/the/host:/models, and give --model /models",
 )
+_ON_DISKS = frozenset(("bcachefs", "btrfs", "zfs"))  # on disks of this machine, though their numbers are anonymous
 _STORED_SHARE = 0.97  # ZFS counts stored blocks: below this a file has been compressed or has holes
 
 
 def judge_filesystem(volume: Volume, accept: Collection[str], advise: Collection[str]) -> list[Finding]:
     """Judge one volume's filesystem and those beneath it: overlay by its layers, a loop device by its file's too."""
-    mount = volume.mount
-    if mount.fstype == "overlay" and mount.fstype not in (*accept, *advise):
-        if not volume.beneath and volume.leaves_unknown is not None:
+    mounts = (volume.mount, *volume.beneath)
+    if "overlay" not in (*accept, *advise):
+        if volume.mount.fstype == "overlay" and not volume.beneath and volume.leaves_unknown is not None:
             return [_unseen(volume)]
-        mounts = volume.beneath or (mount,)
-    else:
-        mounts = (mount, *volume.beneath)
+        mounts = tuple(each for each in mounts if each.fstype != "overlay") or mounts
     return [_type_of(volume, each, accept, advise) for each in mounts]
 
 
@@ -43,7 +42,7 @@ def _type_of(volume: Volume, mount: Mount, accept: Collection[str], advise: Coll
     fstype, measured = mount.fstype, _name(volume, mount)
     compressed = _compression(volume, mount)
     if fstype not in accept and fstype not in advise:
-        fix = _leaving(volume, mount)
+        fix = leaving(volume, mount)
         return Finding(word=Word.FAIL, measured=measured, cause=f"{measured}: {cause_of(fstype)}", fix=fix)
     if compressed:
         cause = f"{measured} {compressed}: each page fault decompresses a whole block"
@@ -51,7 +50,7 @@ def _type_of(volume: Volume, mount: Mount, accept: Collection[str], advise: Coll
         return Finding(word=Word.FAIL, measured=f"{measured}, compressed", cause=cause, fix=fix)
     if fstype in advise:
         compressing = fstype in COMPRESSING
-        fix = (f"# keep compression off for {_folder(volume)}",) if compressing else _leaving(volume, mount)
+        fix = (f"# keep compression off for {_folder(volume)}",) if compressing else leaving(volume, mount)
         return Finding(word=Word.ADVICE, measured=measured, cause=f"{measured}: {advice_of(fstype)}", fix=fix)
     return Finding(word=Word.PASS, measured=measured, cause="", fix=())
 
@@ -83,14 +82,24 @@ def network_findings(volume: Volume) -> list[Finding]:
 
 
 def _local_or_not(volume: Volume, mount: Mount) -> Finding:
+    if mount.network is None and mount is volume.mount and _may_be_far(volume):
+        cause = f"{mount.fstype} names no disk of this machine (source {mount.source}), so its reads may leave it"
+        fix = (f"findmnt --target {shlex.quote(mount.mount_point)}", *leaving(volume, mount))
+        return Finding(word=Word.ERROR, measured=f"unknown at {mount.mount_point}", cause=cause, fix=fix)
     if mount.network is None:
         return Finding(word=Word.PASS, measured=f"local at {mount.mount_point}", cause="", fix=())
     measured = _name(volume, mount)
     cause = f"{measured}: {network_cause(mount.fstype) or 'each read leaves this machine'}"
-    return Finding(word=Word.FAIL, measured=measured, cause=cause, fix=_leaving(volume, mount))
+    return Finding(word=Word.FAIL, measured=measured, cause=cause, fix=leaving(volume, mount))
 
 
-def _leaving(volume: Volume, mount: Mount) -> tuple[str, ...]:
+def _may_be_far(volume: Volume) -> bool:
+    unseen = volume.leaves_unknown is not None and not volume.leaves and not volume.beneath
+    return unseen and volume.mount.major_minor.startswith("0:") and volume.mount.fstype not in _ON_DISKS
+
+
+def leaving(volume: Volume, mount: Mount) -> tuple[str, ...]:
+    """Give the lines that move the shards away from a mount, to where they are read from a disk."""
     if mount.fstype == "9p" and any(option.startswith("aname=drvfs") for option in mount.super_options):
         return (
             f"mkdir -p ~/models && cp --verbose {shlex.quote(_folder(volume))}/*.gguf ~/models/  # on WSL2's own ext4",

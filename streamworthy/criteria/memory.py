@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.address_limits import judge_address_space
+from streamworthy.criteria.available_memory import ADD_MEMORY, judge_available, wsl_fix
 from streamworthy.criteria.finding import worst
+from streamworthy.criteria.group_limits import raise_limit
+from streamworthy.criteria.memory_holders import why_ballooned
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
-from streamworthy.criteria.swap_disks import judge_swap
+from streamworthy.criteria.swap_disks import emptying, judge_swap
 from streamworthy.units import BYTES, COUNT, format_bytes
 from streamworthy.verdict import Verdict, Word, not_applicable, unknown, verdict
 
@@ -16,26 +20,17 @@ if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
     from streamworthy.facts.memory import AddressSpaceFacts, MemlockFacts, MemoryFacts, SwapFacts
 
-_WSL_FIX = (
-    r"in Windows, in %UserProfile%\.wslconfig, each key on its own line: [wsl2]",
-    "memory=28GB",
-    "then in Windows: wsl --shutdown",
-)
-_RAISE_LIMIT = (
-    "container: docker run --memory=..., or resources.limits.memory of the pod",
-    "service: systemctl set-property UNIT MemoryMax=infinity",
-)
 _NO_SWAP = "no swap is configured"
 
 
 @bounds(at_least=required(BYTES))
 def total(memory: MemoryFacts, limit: Limit) -> Verdict:
     """Judge the memory that the kernel has (MemTotal, a little less than is installed)."""
-    cause = "this machine has less memory than the tier's class"
-    fix: tuple[str, ...] = ("add memory, or choose a smaller tier with --tier",)
+    lacking = limit.values["at_least"] - memory.total_bytes
+    cause, fix = why_ballooned(memory, lacking) or ("this machine has less memory than the tier's class", ADD_MEMORY)
     if memory.wsl:
         cause = "Windows gives this WSL guest only a part of its memory, by default half"
-        fix = _WSL_FIX
+        fix = wsl_fix(limit.values["at_least"])
     return within(memory.total_bytes, limit, BYTES, cause=cause, fix=fix)
 
 
@@ -43,13 +38,13 @@ def total(memory: MemoryFacts, limit: Limit) -> Verdict:
 def available(memory: MemoryFacts, limit: Limit) -> Verdict:
     """Judge what the engine may still allocate; page cache is available, in control groups too."""
     found = memory.working_available_bytes
-    system = memory.available_bytes
+    system = memory.claimable_bytes
     if system is not None and system < limit.values["at_least"]:
-        return _judge_available(system, memory, limit)
+        return judge_available(system, memory, limit)
     if found is None or memory.groups_unknown:
         fix = _GROUPS_FIX if memory.groups_unknown else "free --bytes"
         return unknown(f"available memory is not known: {memory.groups_unknown or _untold(memory)}", fix)
-    return _judge_available(found, memory, limit)
+    return judge_available(found, memory, limit)
 
 
 def _untold(memory: MemoryFacts) -> str:
@@ -58,30 +53,10 @@ def _untold(memory: MemoryFacts) -> str:
     return "a control group has a memory limit but tells no usage"
 
 
-def _judge_available(found: int, memory: MemoryFacts, limit: Limit) -> Verdict:
-    cause = "other programs hold the memory"
-    fix: tuple[str, ...] = ("ps -eo rss,pid,comm --sort=-rss | head", "end what is not needed")
-    system = memory.available_bytes
-    if system is not None and found < system:
-        cause = f"a control group leaves less than the system has ({format_bytes(system)})"
-        fix = _RAISE_LIMIT
-    elif memory.total_bytes < limit.values["at_least"]:
-        cause = f"the machine has only {format_bytes(memory.total_bytes)} in all"
-        fix = _WSL_FIX if memory.wsl else ("add memory, or choose a smaller tier with --tier",)
-    return within(found, limit, BYTES, cause=cause, fix=fix, evidence=_available_evidence(memory))
-
-
-def _available_evidence(memory: MemoryFacts) -> tuple[str, ...]:
-    groups = tuple(
-        f"cgroup {group.path}={format_bytes(group.free_bytes)} left of {format_bytes(group.limit_bytes)}"
-        for group in memory.groups
-        if group.limit_bytes is not None and group.free_bytes is not None
-    )
-    system = () if memory.available_bytes is None else (f"MemAvailable={format_bytes(memory.available_bytes)}",)
-    return (*system, f"MemFree={format_bytes(memory.free_bytes)}", *groups)
-
-
-_GROUPS_FIX = "findmnt --types cgroup,cgroup2  # mount /sys/fs/cgroup into the container, or judge the host itself"
+_GROUPS_FIX = (
+    "findmnt --types cgroup,cgroup2  # the container's own has to be mounted, not the host's: docker run without "
+    "--volume /sys/fs/cgroup, or with --cgroupns=host; or judge the host itself"
+)
 
 
 @bounds(at_least=required(BYTES))
@@ -96,9 +71,10 @@ def limit(memory: MemoryFacts, limit: Limit) -> Verdict:
         effective = min(group.limit_bytes, memory.total_bytes)
         evidence = (f"cgroup={group.path}", f"version={group.version}", f"limit={format_bytes(group.limit_bytes)}")
         cause = f"control group {group.path} limits memory, page cache included"
+        fix = raise_limit(group, limit.values["at_least"])
         if effective < group.limit_bytes:
-            cause = "the machine has less memory than its control group allows"
-        found = within(effective, limit, BYTES, cause=cause, fix=_RAISE_LIMIT, evidence=evidence)
+            cause, fix = "the machine has less memory than its control group allows", ADD_MEMORY
+        found = within(effective, limit, BYTES, cause=cause, fix=fix, evidence=evidence)
     return _warn_of_throttling(found, memory, limit)
 
 
@@ -112,7 +88,7 @@ def _warn_of_throttling(found: Verdict, memory: MemoryFacts, limit: Limit) -> Ve
         found,
         word=Word.ADVICE,
         cause=f"control group {group.path} is slowed down above {format_bytes(group.high_bytes)} (memory.high)",
-        fix=("service: systemctl set-property UNIT MemoryHigh=infinity",),
+        fix=raise_limit(group, limit.values["at_least"], setting="MemoryHigh"),
     )
 
 
@@ -170,6 +146,13 @@ def _why_locked_out(memlock: MemlockFacts) -> tuple[str, tuple[str, ...]]:
             f"the soft limit is lower than the hard one ({_bytes_or_unlimited(memlock.hard_bytes)}), which is enough"
         )
         return cause, (f"ulimit -S -l {kib}", "then start the engine from the same shell")
+    if memlock.confined:
+        cause = "RLIMIT_MEMLOCK is too low; CAP_IPC_LOCK counts in the first user namespace only, and this is another"
+        return cause, (
+            "rootless container: raise its user's own limit on the host first: LimitMEMLOCK=infinity in user@.service",
+            f"login shell: echo '* - memlock {kib}' | sudo tee /etc/security/limits.d/memlock.conf, then log in again",
+            "then: podman run --ulimit memlock=-1:-1, or docker run --ulimit memlock=-1:-1",
+        )
     return "RLIMIT_MEMLOCK is too low and the process has no CAP_IPC_LOCK", (
         f"login shell: echo '* - memlock {kib}' | sudo tee /etc/security/limits.d/memlock.conf, then log in again",
         "service (limits.d is not read): LimitMEMLOCK=infinity in the unit, then systemctl daemon-reload",
@@ -198,7 +181,7 @@ def swap_size(swap: SwapFacts, limit: Limit) -> Verdict:
     evidence = (f"outside_memory={format_bytes(swap.cushion_bytes)}", f"all={format_bytes(swap.size_bytes)}")
     if low is not None and swap.cushion_bytes < low:
         return within(swap.cushion_bytes, limit, BYTES, cause=_why_short(swap), fix=_make_swap(low), evidence=evidence)
-    fix = tuple(f"sudo swapoff {device.path}" for device in swap.devices)
+    fix = tuple(f"sudo swapoff {shlex.quote(device.path)}" for device in swap.devices)
     cause = "so much swap lets weights be written out instead of ending the program that is too large"
     return within(swap.size_bytes, limit, BYTES, cause=cause, fix=fix, evidence=evidence)
 
@@ -228,7 +211,8 @@ def swap_in_use(swap: SwapFacts, limit: Limit) -> Verdict:
         return not_applicable(_NO_SWAP, measured="none")
     evidence = tuple(f"{device.path}={format_bytes(device.used_bytes)}" for device in swap.devices)
     cause = "memory ran short earlier and programs' pages are still in swap"
-    fix = ("ps -eo rss,pid,comm --sort=-rss | head", "sudo swapoff -a && sudo swapon -a")
+    used = [device for device in swap.devices if device.used_bytes and device.kind != "virtual"]
+    fix = ("ps -eo rss,pid,comm --sort=-rss | head", *map(emptying, used))
     return within(swap.used_bytes, limit, BYTES, cause=cause, fix=fix, evidence=evidence)
 
 

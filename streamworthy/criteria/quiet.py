@@ -79,23 +79,33 @@ def judge_temperature(drive: DriveTemperature, limit: Limit) -> Finding:
     """Judge one drive against its own limits, with the room that it heats up by while it is read."""
     if drive.celsius is None:
         if drive.virtual:
-            return _found(Word.NOT_APPLICABLE, f"{drive.name}: virtual", "a virtual disk has no temperature")
+            return _found(Word.NOT_APPLICABLE, f"{drive.name}: no drive here", _NOT_HERE)
         told = f"{drive.name}: no sensor"
-        return _found(Word.ERROR, told, f"the kernel reads no temperature of {drive.name}", _SENSOR_FIX)
+        return _found(Word.ERROR, told, f"the kernel reads no temperature of {drive.name}", _sensor_fix(drive))
     said = f"{drive.name} {drive.celsius:.0f} C"
     if drive.critical_celsius is not None and drive.celsius >= drive.critical_celsius:
         cause = f"{drive.name} is at its critical temperature of {drive.critical_celsius:.0f} C"
         return _found(Word.FAIL, said, cause, _COOL_FIX)
     slow = drive.warning_celsius if drive.warning_celsius is not None else drive.critical_celsius
     if slow is None:
-        return _found(Word.ERROR, said, f"{drive.name} does not tell at which temperature it slows down", _SENSOR_FIX)
+        return _found(
+            Word.ERROR, said, f"{drive.name} does not tell at which temperature it slows down", _sensor_fix(drive)
+        )
     if drive.celsius > slow - limit.values["below_warning_at_least"]:
         cause = f"{drive.name} is at {drive.celsius:.0f} C before it is read, and slows down at {slow:.0f} C"
         return _found(open_word(limit), f"{said} of {slow:.0f} C", cause, _COOL_FIX)
     return _found(Word.PASS, f"{said} of {slow:.0f} C", "")
 
 
-_SENSOR_FIX = ("sudo nvme smart-log /dev/nvme0   # root; for SATA: sudo modprobe drivetemp",)
+_NOT_HERE = "a virtual disk, or one of another machine, has no sensor here"
+
+
+def _sensor_fix(drive: DriveTemperature) -> tuple[str, ...]:
+    if drive.name.startswith("nvme"):
+        return (f"sudo nvme smart-log /dev/{drive.name}",)
+    return (f"sudo modprobe drivetemp  # for SATA; else: sudo smartctl --all /dev/{drive.name}",)
+
+
 _COOL_FIX = ("let it cool down and run again; give the drive a heat sink or air",)
 
 

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from streamworthy.facts.disk import ReadAhead, ReadAheadFacts
 
 _SLAB_PARTS = 16
-_LEAST_KIB, _MOST_KIB = 16, 512  # without any, each page is a read of its own; beyond, nothing is gained
+LEAST_BYTES, _MOST_KIB = 16 * 2**10, 512  # without any, each page is a read of its own; beyond, nothing is gained
 _SECTOR_BYTES = 512
 
 
 def advised_kib(slab_bytes: int) -> int:
     """Give the power of two at or below a sixteenth of a slab, in KiB, from 16 to 512."""
     kib = slab_bytes // _SLAB_PARTS // 2**10
-    return min(_MOST_KIB, max(_LEAST_KIB, 1 << (kib.bit_length() - 1) if kib else 0))
+    return min(_MOST_KIB, max(LEAST_BYTES // 2**10, 1 << (kib.bit_length() - 1) if kib else 0))
 
 
 def describe_read_ahead(facts: ReadAheadFacts) -> str:
@@ -36,10 +36,11 @@ def describe_read_ahead(facts: ReadAheadFacts) -> str:
 
 
 def advised_fix(facts: ReadAheadFacts, slab_bytes: int) -> tuple[str, ...]:
-    """Give the lines that set a better read-ahead now and keep it; for devices that have more than that."""
+    """Give the lines that set a better read-ahead now and keep it; for devices that have more than that, or none."""
     kib = advised_kib(slab_bytes)
-    more = [each for each in facts.devices if (each.read_ahead_bytes or 0) > kib * 2**10]
-    return tuple(dict.fromkeys(line for each in more for line in _lines(each, kib)))
+    known = [(each, each.read_ahead_bytes) for each in facts.devices if each.read_ahead_bytes is not None]
+    other = [each for each, size in known if size > kib * 2**10 or size < LEAST_BYTES]
+    return tuple(dict.fromkeys(line for each in other for line in _lines(each, kib)))
 
 
 def _lines(device: ReadAhead, kib: int) -> tuple[str, ...]:

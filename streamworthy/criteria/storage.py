@@ -13,7 +13,7 @@ from streamworthy.criteria.health import judge_health
 from streamworthy.criteria.link import judge_link
 from streamworthy.criteria.mapping import judge_mapping, mapping_evidence
 from streamworthy.criteria.quiet import judge_activity, judge_temperature
-from streamworthy.criteria.read_ahead import advised_fix, describe_read_ahead
+from streamworthy.criteria.read_ahead import LEAST_BYTES, advised_fix, describe_read_ahead
 from streamworthy.criteria.room import is_sealed, judge_allocation, judge_room, judge_used, rooms_of, used_share_of
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
 from streamworthy.units import BYTES_PER_SECOND, KELVIN, RATIO, SECONDS, SHARE, WORDS, format_bytes, format_seconds
@@ -218,7 +218,10 @@ def temperature(facts: TemperatureFacts, limit: Limit) -> Verdict:
 
 @bounds(at_most=required(SHARE))
 def read_ahead(facts: ReadAheadFacts, slabs: SlabReads, limit: Limit) -> Verdict:
-    """Judge the read-ahead of the mounted devices as a share of the model's smallest slab; the largest decides."""
+    """Judge the read-ahead of the mounted devices as a share of the model's smallest slab; the largest decides.
+
+    One that brings hardly more than a page misses too: each page of a slab is then a read of its own.
+    """
     if slabs.dense:
         return not_applicable(slabs.dense)
     known = [each.read_ahead_bytes for each in facts.devices if each.read_ahead_bytes is not None]
@@ -234,7 +237,17 @@ def read_ahead(facts: ReadAheadFacts, slabs: SlabReads, limit: Limit) -> Verdict
         fix=advised_fix(facts, slab),
         evidence=(f"setting={told}", f"cost={_cost(slabs)}"),
     )
-    return replace(found, measured=f"{format_bytes(max(known))}, {found.measured} of a slab of {format_bytes(slab)}")
+    found = replace(found, measured=f"{format_bytes(max(known))}, {found.measured} of a slab of {format_bytes(slab)}")
+    if min(known) >= LEAST_BYTES or found.word is Word.FAIL:
+        return found
+    return replace(
+        found,
+        word=Word.FAIL,
+        measured=f"{format_bytes(min(known))} on one of {len(known)} devices" if len(known) > 1 else found.measured,
+        required=f"at least {format_bytes(LEAST_BYTES)}, {found.required}",
+        cause=f"{told}: each page fault reads next to nothing besides its own page, one after the other",
+        fix=advised_fix(facts, slab),
+    )
 
 
 def _cost(slabs: SlabReads) -> str:

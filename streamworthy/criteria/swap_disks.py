@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.finding import Finding
@@ -12,11 +13,17 @@ if TYPE_CHECKING:
     from streamworthy.facts.storage import BlockLeaf
 
 
+_OVER_NETWORK = frozenset(("nbd", "rbd", "iscsi", "fc", "nvme-fabrics"))
+
+
 def judge_swap(device: SwapDevice, swap: SwapFacts) -> Finding:
     """Judge one swap device by the worst disk beneath it; zram lies in memory and on no disk."""
     measured = _describe(device)
     word, cause = _judge_disks(device, swap)
-    fix = (f"sudo swapoff {device.path}", "remove its line from /etc/fstab, or make swap on another flash disk")
+    fix = (
+        f"sudo swapoff {shlex.quote(device.path)}",
+        "remove its line from /etc/fstab, or make swap on another flash disk",
+    )
     if device.kind == "virtual":
         fix = ("on the host of this container: swapon --show", "on the host: pct set ID --swap 0, or no swap limit")
     return Finding(word=word, measured=measured, cause=cause, fix=() if word is Word.PASS else fix)
@@ -25,7 +32,7 @@ def judge_swap(device: SwapDevice, swap: SwapFacts) -> Finding:
 def _describe(device: SwapDevice) -> str:
     if device.kind == "zram":
         return f"{device.path} (compressed, in memory)"
-    disks = ", ".join(f"{leaf.name} {leaf.transport}" for leaf in device.leaves) or "disk not known"
+    disks = ", ".join(f"{leaf.name} {leaf.transport}" for leaf in device.leaves) or device.network or "disk not known"
     return f"{device.path} on {disks}"
 
 
@@ -36,6 +43,9 @@ def _judge_disks(device: SwapDevice, swap: SwapFacts) -> tuple[Word, str]:
     unseen = [leaf for leaf in device.leaves if not leaf.flags_are_evidence and leaf not in shared]
     if spinning:
         return Word.FAIL, f"swap {device.path} lies on the spinning disk {spinning[0].name}"
+    far = device.network or next((leaf.transport for leaf in device.leaves if leaf.transport in _OVER_NETWORK), None)
+    if far:
+        return Word.ADVICE, f"swap {device.path} lies beyond a network ({far}): memory that is short waits for it"
     if device.leaves_unknown:
         return Word.ERROR, f"the disk of swap {device.path} is not known: {device.leaves_unknown}"
     if unseen:
@@ -48,3 +58,10 @@ def _judge_disks(device: SwapDevice, swap: SwapFacts) -> tuple[Word, str]:
 
 def _untold(leaf: BlockLeaf) -> str:
     return f"{leaf.name} ({leaf.transport}), which does not tell whether it spins"
+
+
+def emptying(device: SwapDevice) -> str:
+    """Give the line that reads one swap device's pages back and goes on using it: zram stands in no /etc/fstab."""
+    path = shlex.quote(device.path)
+    keeping = f"--priority {device.priority} " if device.priority >= 0 else ""
+    return f"sudo swapoff {path} && sudo swapon {keeping}{path}"

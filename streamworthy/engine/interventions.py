@@ -7,14 +7,18 @@ pass for an effect. All is undone before the next window.
 from __future__ import annotations
 
 import subprocess
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamworthy.bench.hold import hold
 from streamworthy.bench.residency import residency
 from streamworthy.children import child_environment, module_command
-from streamworthy.errors import ProbeError
+from streamworthy.errors import ProbeError, StreamworthyError
 from streamworthy.facts.intervention import Change, Intervention
+from streamworthy.probes.machine import Machine
+from streamworthy.probes.sysroot import Sysroot
+from streamworthy.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 ROUNDS = 3
 WINDOWS = ROUNDS * 2 * len(Change)
 _CACHE_SHARE = 0.25
+_HELD_SHARE = 0.75  # at most, of what is available: locked pages are never given back
 _SHORT_SECONDS = 60.0
 
 
@@ -88,6 +93,7 @@ class Interventions:
             Change.HALF_THREADS: self._half_threads,
             Change.NO_READ_AHEAD: self._no_read_ahead,
             Change.LESS_MEMORY: self._less_memory,
+            Change.HELD: self._held,
             Change.READER: self._reader,
         }[change]()
 
@@ -118,6 +124,22 @@ class Interventions:
                 ballast.ask("lock", limit_seconds=_SHORT_SECONDS, size=max(1, size))
             except ProbeError as error:
                 raise _RefusedError(error.message) from error
+            yield
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        task = self._session.task
+        available = Machine(Sysroot()).memory.working_available_bytes
+        if not task.dense or available is None:
+            raise _RefusedError("this model has no dense tensors, or this kernel tells no available memory")
+        with ExitStack() as stack:
+            try:
+                held = stack.enter_context(hold(Sysroot(), task.dense, available_bytes=int(_HELD_SHARE * available)))
+            except StreamworthyError as error:
+                raise _RefusedError(error.message) from error
+            if held.held_bytes < held.wanted_bytes:
+                part = f"{format_bytes(held.held_bytes)} of {format_bytes(held.wanted_bytes)}"
+                raise _RefusedError(f"{part} may be locked (RLIMIT_MEMLOCK)")
             yield
 
     @contextmanager

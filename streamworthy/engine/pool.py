@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from streamworthy.closing import Closing
 from streamworthy.engine import metrics
 from streamworthy.engine.build import probe_build
 from streamworthy.engine.collector import BUDGET_SHARES, Allowance, Collected, Collector
@@ -16,7 +17,6 @@ from streamworthy.stats_plan import plan_for
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from types import TracebackType
 
     from streamworthy.engine.metrics import Metric
     from streamworthy.engine.task import EngineTask
@@ -27,7 +27,7 @@ _LOCKED = "the engine keeps the weights in its own memory (repack, mlock or mmap
 _UNSEEN = "evicted weights came back without device reads: this file system's reads are not accounted"
 
 
-class Pool:
+class Pool(Closing):
     """Runs and keeps episodes. Use as a context manager, or call close: the engine is gone afterwards.
 
     ``budget_seconds`` is the depth's time for all episodes; ``depth`` its name, for messages. Without ``disturb``
@@ -67,16 +67,6 @@ class Pool:
             task, allowance, start=lambda: start(scratch), progress=progress, wanted=self._more_of
         )
         self._collected = {kind: Collected() for kind in BUDGET_SHARES}
-
-    def __enter__(self) -> Self:
-        """Give the pool."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the pool."""
-        self.close()
 
     def close(self) -> None:
         """End the warm engine, if there is one."""

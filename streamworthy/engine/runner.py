@@ -10,9 +10,10 @@ import subprocess
 import tempfile
 import time
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any
 
 from streamworthy.children import child_environment, module_command
+from streamworthy.closing import Closing
 from streamworthy.engine.death import LOG_TAIL_LINES, EngineDiedError, explain_death, read_oom_counters
 from streamworthy.engine.log import NO_MEMORY, clean_log, explain_refusal
 from streamworthy.engine.remedies import import_fix
@@ -23,7 +24,6 @@ from streamworthy.units import format_seconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-    from types import TracebackType
 
 HANG_SECONDS = 120.0
 _LOG_BYTES = 256 * 2**10  # what a load writes, with room to spare
@@ -32,7 +32,7 @@ _END_SECONDS = 60.0  # a core dump of a large process takes its time
 _COMMAND = tuple(module_command("streamworthy.engine.child"))
 
 
-class Engine:
+class Engine(Closing):
     """One engine process. Use as a context manager: it is gone afterwards, and so is its log.
 
     ``started`` is the moment of the spawn on CLOCK_MONOTONIC. ``command`` is the child without its last argument.
@@ -57,16 +57,6 @@ class Engine:
         except BaseException:
             self._log.close()
             raise
-
-    def __enter__(self) -> Self:
-        """Give the engine."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """End the process."""
-        self.close()
 
     @property
     def pid(self) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from streamworthy.bench.residency import residency
 from streamworthy.bench.sampler import Sampler
+from streamworthy.closing import Closing
 from streamworthy.engine.build import engine_build
 from streamworthy.engine.effects import engine_state, unfulfilled, vain_fix
 from streamworthy.engine.log import parse_log
@@ -19,7 +20,6 @@ from streamworthy.probes.sysroot import Sysroot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from streamworthy.bench.readings import Reading
     from streamworthy.engine.runner import Engine
@@ -39,7 +39,7 @@ class UnfulfilledError(EngineError):
     """The engine runs, and not as it was asked to."""
 
 
-class Session:
+class Session(Closing):
     """A loaded engine, what is known about it, and a sampler beside it. Use as a context manager, or call close."""
 
     def __init__(self, task: EngineTask, start: Callable[[], Engine]) -> None:
@@ -59,16 +59,6 @@ class Session:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        """Give the session."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the session."""
-        self.close()
 
     def close(self) -> None:
         """End the engine and the sampler."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from streamworthy.facts.disk import ReadAheadFacts
     from streamworthy.facts.plan import EnginePlan
+    from streamworthy.facts.tensor_kinds import TensorPlace
     from streamworthy.facts.workload import MeasuredRoofs
 
 ANSWER_PROMPT = "The capital of France is"
@@ -33,6 +34,7 @@ class EngineTask:
     """
 
     paths: tuple[Path, ...]  # shards in order, the first is given to the engine
+    dense: tuple[TensorPlace, ...]  # what every token reads
     file_bytes: int
     tensor_bytes: int
     bytes_per_token: int  # cold

@@ -52,7 +52,7 @@ class DriveTemperature:
     """One leaf disk's own sensor and limits."""
 
     name: str
-    virtual: bool  # a disk that a hypervisor makes up has no sensor
+    virtual: bool  # a disk that a hypervisor makes up, or another machine's, has no sensor here
     celsius: float | None  # None: no hwmon (NVMe before 5.5, SATA without drivetemp)
     warning_celsius: float | None  # above it the drive slows down; None: not told
     critical_celsius: float | None  # None: not told

@@ -13,6 +13,7 @@ class Change(StrEnum):
     HALF_THREADS = "half the threads"
     NO_READ_AHEAD = "no read-ahead"  # MADV_RANDOM on the engine's own maps
     LESS_MEMORY = "a quarter of the cache taken away"
+    HELD = "the dense tensors held"  # locked in memory by another process, as by ``streamworthy cache hold --dense``
     READER = "a competing reader"
 
 

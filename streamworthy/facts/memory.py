@@ -34,6 +34,34 @@ class CgroupMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeldMemory:
+    """What holds memory of the whole machine, by kind. Each is None where the kernel does not tell it."""
+
+    programs_bytes: int | None  # anonymous pages
+    huge_pages_bytes: int | None  # the whole pool, used or not
+    shared_bytes: int | None  # files in tmpfs, and shared memory
+    balloon_bytes: int | None  # given back to the hypervisor
+    zfs_cache_bytes: int | None  # ARC, which MemAvailable does not count; None also without ZFS
+    zfs_cache_least_bytes: int | None  # what it never shrinks below
+
+    @property
+    def yielding_bytes(self) -> int:
+        """What ZFS's cache gives back under pressure, slowly."""
+        return max(0, (self.zfs_cache_bytes or 0) - (self.zfs_cache_least_bytes or 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundMemory:
+    """The memory nodes that a cpuset or a policy leaves to this process, where they are not all of the machine's."""
+
+    nodes: tuple[int, ...]
+    machine_nodes_count: int
+    by_policy: bool  # numactl --membind, which a child inherits; False: a cpuset alone
+    total_bytes: int
+    available_bytes: int  # free, page cache and slabs that can be given back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFacts:
     """Memory of the machine and what control groups leave of it. Swap is not in any of these numbers."""
 
@@ -44,12 +72,28 @@ class MemoryFacts:
     groups: tuple[CgroupMemory, ...]  # leaf first
     groups_unknown: str  # why control groups are unknown; empty when they are known
     wsl: bool  # the total is then what Windows gives the guest
+    held: HeldMemory | None  # None: macOS, and inside of LXCFS, whose meminfo is not the machine's
+    bound: BoundMemory | None  # None: every node of the machine may be used
+
+    @property
+    def claimable_bytes(self) -> int | None:
+        """The kernel's estimate of what is available, and what ZFS gives back besides. None: no estimate."""
+        if self.available_bytes is None:
+            return None
+        given_back = self.held.yielding_bytes if self.held else 0
+        return max(self.available_bytes, min(self.total_bytes, self.available_bytes + given_back))
 
     @property
     def limiting_group(self) -> CgroupMemory | None:
         """The group with the smallest limit, None when no group has one."""
         limited = [group for group in self.groups if group.limit_bytes is not None]
         return min(limited, key=lambda group: group.limit_bytes or 0, default=None)
+
+    @property
+    def tightest_group(self) -> CgroupMemory | None:
+        """The group with the least left, None when no limited group tells."""
+        limited = [group for group in self.groups if group.free_bytes is not None]
+        return min(limited, key=lambda group: group.free_bytes or 0, default=None)
 
     @property
     def throttling_group(self) -> CgroupMemory | None:
@@ -59,12 +103,13 @@ class MemoryFacts:
 
     @property
     def working_available_bytes(self) -> int | None:
-        """What the engine's process may still allocate: the kernel's estimate, or less where a group has less left.
+        """What the engine's process may still allocate: of the whole machine, or less where a group or node has less.
 
         None when the kernel tells no estimate, or a limited group tells no usage.
         """
         limited = [group.free_bytes for group in self.groups if group.limit_bytes is not None]
-        known = [left for left in (self.available_bytes, *limited) if left is not None]
+        limited += [self.bound.available_bytes] if self.bound else []
+        known = [left for left in (self.claimable_bytes, *limited) if left is not None]
         return min(known) if len(known) == len(limited) + 1 else None
 
 
@@ -79,6 +124,7 @@ class SwapDevice:
     priority: int
     leaves: tuple[BlockLeaf, ...]  # whole disks beneath; empty for zram, or when leaves_unknown
     leaves_unknown: str  # why the disks are unknown; empty when they are known
+    network: str | None  # the kind of remote filesystem that keeps the file; None: none does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +159,7 @@ class MemlockFacts:
     soft_bytes: int | None  # None: unlimited
     hard_bytes: int | None  # None: unlimited
     capable: bool  # CAP_IPC_LOCK in the first user namespace: no limit applies
+    confined: bool  # in a user namespace of its own, as in a rootless container, where the capability does not count
     locked_bytes: int | None  # VmLck; None: macOS
     need_bytes: int  # what the tier locks; 0: nothing
 
@@ -132,3 +179,4 @@ class AddressSpaceFacts:
     shards_bytes: int | None  # of the whole set; None: no shard tells it
     engine_bytes: int | None  # KV cache, buffers, the engine and its threads' stacks; None: ``engine_unknown`` says why
     engine_unknown: str
+    commit_left_bytes: int | None  # CommitLimit less Committed_AS; None: vm.overcommit_memory is not 2

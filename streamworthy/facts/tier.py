@@ -28,6 +28,7 @@ class ApplicabilityFacts:
     model: str  # "sample" or "given"
     weights_bytes: int | None  # all tensors; None: no headers to learn it from (a captured machine without a model)
     architecture: str
+    wsl: bool  # the memory is then what Windows gives the guest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,6 +107,8 @@ def _attention_width(metadata: Metadata) -> int:
 
 
 def _basis(memory: MemoryFacts, available: int) -> str:
-    if available == memory.available_bytes:
-        return "MemAvailable"
+    if memory.bound is not None and available == memory.bound.available_bytes:
+        return f"memory nodes {', '.join(map(str, memory.bound.nodes))}"
+    if available == memory.claimable_bytes:
+        return "MemAvailable" if available == memory.available_bytes else "MemAvailable and what ZFS's cache gives back"
     return next((f"control group {group.path}" for group in memory.groups if group.free_bytes == available), "a limit")

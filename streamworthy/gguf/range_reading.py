@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import mmap
 import os
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from streamworthy.bench.direct_reads import Piece
 from streamworthy.bench.evict import COLD_SHARE
+from streamworthy.closing import Closing
 from streamworthy.errors import ProbeError
 from streamworthy.gguf.cursor import unreadable
 from streamworthy.gguf.hash_reading import open_past_cache, resident_share
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     import numpy as np
     from numpy.typing import NDArray
 
 
-class RangeReader:
+class RangeReader(Closing):
     """An open file; ``read`` may be called from several threads. ProbeError when it cannot be opened."""
 
     def __init__(self, path: Path) -> None:
@@ -39,13 +39,7 @@ class RangeReader:
         if not self._direct and hasattr(os, "posix_fadvise"):
             os.posix_fadvise(self.descriptor, 0, 0, os.POSIX_FADV_RANDOM)
 
-    def __enter__(self) -> Self:
-        """Give the reader."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         """Close the file."""
         os.close(self.descriptor)
 

@@ -24,6 +24,7 @@ from streamworthy.gguf.set_total import add_up
 from streamworthy.gguf.shards import list_shards
 from streamworthy.gguf.sizes import measure_sizes
 from streamworthy.gguf.strangers import POINTER_BYTES
+from streamworthy.gguf.tensor_kinds import place_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.memory import MemoryFacts
     from streamworthy.facts.plan import EnginePlan
     from streamworthy.facts.shards import SetExtents, SetTotal, ShardFile, ShardListing
+    from streamworthy.facts.tensor_kinds import TensorPlace
     from streamworthy.gguf.hash_cache import HashCache
 
 
@@ -125,6 +127,11 @@ class Subject:
                 found.append(ShardHeader(number=shard.number, name=shard.name, header=header, faults=faults))
         whole = len(found) == max(self.listing.count, 1)
         return check_model(found) if whole and self.listing.form in ("set", "plain") else tuple(found)
+
+    @property
+    def places(self) -> tuple[TensorPlace, ...]:
+        """Where the tensors lie of which a header tells. ProbeError when the first header cannot be read."""
+        return place_tensors(self.metadata, self._headers_by_path())
 
     @cached_property
     def extents(self) -> SetExtents:

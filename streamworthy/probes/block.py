@@ -1,7 +1,8 @@
 """Block devices: from a device number down to the whole disks that hold the bytes.
 
 Source: sysfs, Documentation/ABI/stable/sysfs-block and testing/sysfs-block-*: /sys/dev/block/MAJOR:MINOR (since
-2.6.27), slaves/, partition, dm/name, loop/backing_file (since 2.6.37), queue/rotational (since 2.6.29).
+2.6.27), slaves/, partition, dm/name, loop/backing_file (since 2.6.37), queue/rotational (since 2.6.29); md/level and
+md/dev-NAME/state, Documentation/admin-guide/md.rst.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from streamworthy.errors import ParseError, ProbeError
 from streamworthy.facts.storage import BlockLeaf
+from streamworthy.probes.device_numbers import devices_of_mount
 from streamworthy.probes.mountinfo import has_no_disk, probe_mount_of, probe_mounts
 from streamworthy.probes.transport import flags_are_evidence, probe_transport
 
@@ -44,35 +46,6 @@ def follow(root: Sysroot, major_minor: str) -> tuple[tuple[BlockLeaf, ...], tupl
     return tuple({leaf.major_minor: leaf for leaf in reversed(found)}.values())[::-1], tuple(beneath)
 
 
-def device_of_name(root: Sysroot, name: str) -> str:
-    """Give a device's number: ``sda2``, ``/dev/sda2``, ``/dev/mapper/vg-home``, ``/dev/vg/home`` -> ``"8:2"``.
-
-    ProbeError when sysfs has no such device. udev's other links are followed on this machine only.
-    """
-    for candidate in _kernel_names(root, name):
-        text = root.read_optional(f"sys/class/block/{candidate}/dev")
-        if text is not None:
-            return text.strip()
-    raise ProbeError(f"{name}: no such block device below /sys/class/block", fix="ls -l /sys/class/block")
-
-
-def _kernel_names(root: Sysroot, name: str) -> tuple[str, ...]:
-    real = root.resolve(name.lstrip("/")) if name.startswith("/dev/") else None  # udev's links
-    path = f"/{real}" if real else name
-    short = path.removeprefix("/dev/")
-    mapped = _mapped_name(short)
-    found = (device for device in root.names("sys/class/block") if device.startswith("dm-"))
-    dm = (device for device in found if _read(root, f"sys/class/block/{device}/dm/name") == mapped)
-    return (short.replace("/", "!"), *dm)  # sysfs writes cciss/c0d0 as cciss!c0d0
-
-
-def _mapped_name(short: str) -> str:
-    # device mapper joins volume group and volume with "-", a "-" within either is doubled
-    if short.startswith("mapper/"):
-        return short.removeprefix("mapper/")
-    return "-".join(part.replace("-", "--") for part in short.split("/"))
-
-
 def _folder_of(root: Sysroot, major_minor: str) -> str:
     folder = root.resolve(f"sys/dev/block/{major_minor}")
     if folder is None:
@@ -87,13 +60,23 @@ def _descend(root: Sysroot, folder: str, passed: tuple[str, ...], beneath: list[
     chain = (*passed, name)
     if root.exists(f"{folder}/partition"):
         return _descend(root, folder.rpartition("/")[0], chain, beneath)
-    slaves = root.names(f"{folder}/slaves")
+    slaves = _read_from(root, folder, root.names(f"{folder}/slaves"))
     if slaves:
         return [leaf for slave in slaves for leaf in _descend(root, _slave(root, folder, slave), chain, beneath)]
     backing = _read(root, f"{folder}/loop/backing_file")
     if backing is not None:
         return _behind_loop(root, name, backing, chain, beneath)
     return [_leaf(root, folder, chain)]
+
+
+def _read_from(root: Sysroot, folder: str, slaves: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave out the members that an md array does not read: spares, failed ones, and a mirror's that is for writes."""
+    states = {name: {*(_read(root, f"{folder}/md/dev-{name}/state") or "").split(",")} for name in slaves}
+    serving = [name for name in slaves if not states[name] & {"faulty", "spare", "journal"}]
+    if _read(root, f"{folder}/md/level") == "raid1":
+        asked = [name for name in serving if not states[name] & {"write_mostly", "writemostly"}]
+        serving = asked or serving
+    return tuple(serving) or slaves
 
 
 def _slave(root: Sysroot, folder: str, slave: str) -> str:
@@ -110,21 +93,10 @@ def _behind_loop(
     beneath.append(mount)
     if has_no_disk(mount):
         return []
-    device = device_of_mount(root, mount)
-    if device is None:
+    devices = devices_of_mount(root, mount)
+    if not devices:
         raise ProbeError(f"{name}: its file {backing} lies on {mount.fstype} at {mount.mount_point}: no block device")
-    return _descend(root, _folder_of(root, device), chain, beneath)
-
-
-def device_of_mount(root: Sysroot, mount: Mount) -> str | None:
-    """Give the number of a mount's block device; None where it has none.
-
-    An anonymous number (major 0) says nothing; a source below /dev does, as on btrfs and on FUSE disk drivers.
-    """
-    if not mount.major_minor.startswith("0:"):
-        return mount.major_minor
-    source = mount.source.partition("[")[0]  # findmnt appends "[/subvolume]"
-    return device_of_name(root, source) if source.startswith("/dev/") and mount.fstype != "devtmpfs" else None
+    return [leaf for each in devices for leaf in _descend(root, _folder_of(root, each), chain, beneath)]
 
 
 def _leaf(root: Sysroot, folder: str, chain: tuple[str, ...]) -> BlockLeaf:

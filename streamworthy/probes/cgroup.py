@@ -157,6 +157,9 @@ def _mount_of(root: Sysroot, membership: Membership, controller: str) -> tuple[s
     for mount in carrying:
         if holds(mount.root, membership.path):
             return mount.mount_point.lstrip("/"), membership.path.removeprefix(mount.root.rstrip("/"))
+    if carrying and carrying[0].root.startswith("/.."):  # this group has a name below that root, which is not told here
+        why = f"{carrying[0].mount_point} is mounted from another control-group namespace (root {carrying[0].root})"
+        raise _invisible(membership, why)
     if carrying:
         raise _invisible(membership, f"{carrying[0].mount_point} shows {carrying[0].root} only")
     return _usual_mount(root, membership, controller), membership.path

@@ -20,7 +20,7 @@ from streamworthy.probes.kernel import probe_kernel
 from streamworthy.probes.latency import probe_random_read_latency
 from streamworthy.probes.link import probe_links
 from streamworthy.probes.mapping import probe_mapping
-from streamworthy.probes.memory import probe_memory
+from streamworthy.probes.memory import probe_commit_left, probe_memory
 from streamworthy.probes.pressure import probe_pressure
 from streamworthy.probes.process_limits import probe_address_limits, probe_memlock
 from streamworthy.probes.read_ahead import probe_read_ahead
@@ -118,6 +118,7 @@ class Machine:
             shards_bytes=self._whole_set(),
             engine_bytes=engine,
             engine_unknown=unknown,
+            commit_left_bytes=None if self._mac else probe_commit_left(self.root),
         )
 
     @cached_property

@@ -70,6 +70,8 @@ def probe_memory() -> MemoryFacts:
         groups=(),
         groups_unknown="",
         wsl=False,
+        held=None,
+        bound=None,
     )
 
 
@@ -84,6 +86,7 @@ def probe_swap() -> SwapFacts:
         priority=0,
         leaves=(),
         leaves_unknown="macOS tells no device of its swap files through psutil or sysctl",
+        network=None,
     )
     return SwapFacts(devices=(device,) if found.total else (), swappiness=None, model_disks=None)
 
@@ -92,7 +95,13 @@ def probe_memlock(*, need_bytes: int, pid: str = "self") -> MemlockFacts:
     """Read what this process may lock; macOS tells it of no other one."""
     soft, hard = _limits("RLIMIT_MEMLOCK", "locked memory", pid)
     return MemlockFacts(
-        process=pid, soft_bytes=soft, hard_bytes=hard, capable=False, locked_bytes=None, need_bytes=need_bytes
+        process=pid,
+        soft_bytes=soft,
+        hard_bytes=hard,
+        capable=False,
+        confined=False,
+        locked_bytes=None,
+        need_bytes=need_bytes,
     )
 
 

@@ -19,6 +19,12 @@ class Meminfo:
     free_bytes: int
     available_bytes: int | None  # None: Linux before 3.14
     page_cache_bytes: int  # Cached, which counts shared memory too
+    anonymous_bytes: int | None  # None: not told, as for all that follow
+    shared_bytes: int | None  # Shmem; None: Linux before 2.6.32
+    huge_pages_bytes: int | None  # the pools of all sizes, before Linux 4.16 of the default size; None: no hugetlbfs
+    balloon_bytes: int | None  # None: Linux before 6.16
+    commit_limit_bytes: int | None
+    committed_bytes: int | None
 
 
 def parse_meminfo(text: str) -> Meminfo:
@@ -29,7 +35,25 @@ def parse_meminfo(text: str) -> Meminfo:
         free_bytes=_needed(text, "MemFree"),
         available_bytes=available,
         page_cache_bytes=_needed(text, "Cached"),
+        anonymous_bytes=_told(text, "AnonPages"),
+        shared_bytes=_told(text, "Shmem"),
+        huge_pages_bytes=_huge_pages(text),
+        balloon_bytes=_told(text, "Balloon"),
+        commit_limit_bytes=_told(text, "CommitLimit"),
+        committed_bytes=_told(text, "Committed_AS"),
     )
+
+
+def _huge_pages(text: str) -> int | None:
+    whole, each = _told(text, "Hugetlb"), _told(text, "Hugepagesize")
+    count = re.search(r"^HugePages_Total:\s+([0-9]{1,12})\s*$", text, re.MULTILINE | re.ASCII)
+    return whole if whole is not None or each is None or count is None else int(count[1]) * each
+
+
+def _told(text: str, name: str) -> int | None:
+    """Read what only explains: None also where it is no number of kB."""
+    match = re.search(rf"^{name}:\s+([0-9]{{1,18}}) kB\s*$", text, re.MULTILINE | re.ASCII)
+    return None if match is None else int(match[1]) * 2**10
 
 
 def _needed(text: str, name: str) -> int:

@@ -41,6 +41,7 @@ _REMOTE = frozenset(
         "nfs",
         "nfs4",
         "orangefs",
+        "panfs",
         "prl_fs",
         "pvfs2",
         "smb2",
@@ -49,6 +50,7 @@ _REMOTE = frozenset(
         "vboxsf",
         "virtiofs",
         "vmhgfs",
+        "wekafs",
     )
 )
 # FUSE drivers that fetch what they give; others relay what lies on this machine.
@@ -66,6 +68,8 @@ _FETCHING = frozenset(
         "httpfs",
         "juicefs",
         "mount-s3",
+        "mountpoint-s3",
+        "quobyte",
         "rclone",
         "s3fs",
         "seaweedfs",
@@ -127,32 +131,40 @@ def holds(mount_point: str, path: str) -> bool:
 
 
 def mount_of(mounts: tuple[Mount, ...], real_path: str) -> Mount:
-    """Find the mount that holds a path whose links are followed: the longest prefix, the last of stacked mounts.
+    """Find the mount that holds a path whose links are followed, as the kernel walks: from mount to mount upon it.
 
-    ProbeError when no mount holds it, as in a chroot that does not start at a mount point.
+    Where parents are missing, as in a chroot, the longest prefix and the last of stacked mounts. ProbeError when no
+    mount holds the path.
     """
-    holding = _longest(mounts, real_path)
+    holding = [mount for mount in mounts if holds(mount.mount_point, real_path)]
     if not holding:
         raise ProbeError(f"{real_path}: no line of /{MOUNTINFO} holds this path (a chroot?)")
-    return holding[-1]
+    return _walk(holding) or max(reversed(holding), key=lambda mount: len(mount.mount_point))
 
 
-def _longest(mounts: tuple[Mount, ...], real_path: str) -> list[Mount]:
-    holding = [mount for mount in mounts if holds(mount.mount_point, real_path)]
-    longest = max((len(mount.mount_point) for mount in holding), default=0)
-    return [mount for mount in holding if len(mount.mount_point) == longest]
+def _walk(holding: list[Mount]) -> Mount | None:
+    """Go up from the lowest mount; one that a later mount covers, /mnt/models below /mnt, is never come to."""
+    ids = {mount.mount_id for mount in holding}
+    lowest = [mount for mount in holding if mount.parent_id not in ids]
+    if len(lowest) != 1:
+        return None
+    found = lowest[0]
+    for _ in holding:  # a mount more than once would be a circle
+        upon = [mount for mount in holding if mount.parent_id == found.mount_id and mount is not found]
+        found = min(reversed(upon), key=lambda mount: len(mount.mount_point), default=found)
+    return found
 
 
 def probe_mount_of(root: Sysroot, mounts: tuple[Mount, ...], real_path: str) -> Mount:
     """Find the mount that holds a path; on this machine the kernel's own answer decides where it gives one.
 
-    The longest prefix can be wrong for a mount hidden below a later one; the mnt_id of an open file cannot.
+    What mountinfo tells can be wrong where parents are missing; the mnt_id of an open file cannot.
     """
     mount_id = _ask_kernel(root, real_path) if root.live else _ask_capture(root, real_path)
     by_id = {mount.mount_id: mount for mount in mounts}
     if mount_id not in by_id:
         return mount_of(mounts, real_path)
-    if by_id[mount_id] not in _longest(mounts, real_path)[-1:]:  # a capture needs the answer only where it surprises
+    if by_id[mount_id] != mount_of(mounts, real_path):  # a capture needs the answer only where it surprises
         root.note("mount_of", {"path": real_path, "mount_id": mount_id})
     return by_id[mount_id]
 
@@ -177,9 +189,13 @@ def _ask_kernel(root: Sysroot, real_path: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def is_far(fstype: str) -> bool:
-    """Tell whether reads go to another system: over a network, or through a hypervisor's or a guest's relay."""
-    return fstype in _REMOTE or fstype.removeprefix("fuse.") in _FETCHING
+def is_far(mount: Mount) -> bool:
+    """Tell whether reads go to another system: over a network, or through a hypervisor's or a guest's relay.
+
+    A FUSE driver that gives its type no name may give one to the source: ``mountpoint-s3``, ``quobyte@10.0.0.1``.
+    """
+    named = re.split("[@:#/]", mount.source, maxsplit=1)[0] if mount.fstype == "fuse" else ""
+    return mount.fstype in _REMOTE or (named or mount.fstype.removeprefix("fuse.")) in _FETCHING
 
 
 def network_kind(fstype: str) -> str | None:

@@ -90,11 +90,13 @@ def probe_memlock(root: Sysroot, *, need_bytes: int, pid: str = "self") -> Memlo
     """Read what a process may lock. ``pid`` is the engine's; ours stands for a child, which inherits limits."""
     soft, hard = parse_limit(root.read_text(f"proc/{pid}/limits"), LOCKED)
     status = parse_status(root.read_text(f"proc/{pid}/status"))
+    first = _in_first_namespace(root, pid)
     return MemlockFacts(
         process=pid,
         soft_bytes=soft,
         hard_bytes=hard,
-        capable=bool(status.effective_capabilities & _CAP_IPC_LOCK) and _in_first_namespace(root, pid),
+        capable=bool(status.effective_capabilities & _CAP_IPC_LOCK) and first,
+        confined=not first,
         locked_bytes=status.locked_bytes,
         need_bytes=need_bytes,
     )

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from streamworthy.errors import ParseError, ProbeError
 from streamworthy.facts.memory import SwapDevice, SwapFacts
-from streamworthy.probes.block import device_of_mount, device_of_name, leaves_of
+from streamworthy.probes.block import leaves_of
 from streamworthy.probes.cgroup import probe_group_swappiness
+from streamworthy.probes.device_numbers import device_of_name, devices_of_mount
 from streamworthy.probes.mountinfo import probe_mount_of, probe_mounts, unescape
 
 if TYPE_CHECKING:
@@ -98,12 +99,15 @@ def _probe_device(root: Sysroot, line: SwapLine) -> SwapDevice:
         priority=line.priority,
         leaves=(),
         leaves_unknown="",
+        network=None,
     )
     if zram:
         return device
     if line.kind == "virtual":
         return replace(device, leaves_unknown="LXCFS shows what this container may use of the host's swap, and no disk")
     try:
+        if line.kind == "file" and (mount := probe_mount_of(root, probe_mounts(root), line.path)).network:
+            return replace(device, network=mount.network)
         return replace(device, leaves=_probe_leaves(root, line))
     except ProbeError as error:
         return replace(device, leaves_unknown=error.message)
@@ -113,7 +117,8 @@ def _probe_leaves(root: Sysroot, line: SwapLine) -> tuple[BlockLeaf, ...]:
     if line.kind == "partition":
         return leaves_of(root, device_of_name(root, line.path))
     mount = probe_mount_of(root, probe_mounts(root), line.path)
-    number = device_of_mount(root, mount)
-    if number is None:
+    numbers = devices_of_mount(root, mount)
+    if not numbers:
         raise ProbeError(f"{line.path}: swap file on {mount.fstype} at {mount.mount_point}, which names no device")
-    return leaves_of(root, number)
+    found = (leaf for number in numbers for leaf in leaves_of(root, number))
+    return tuple({leaf.major_minor: leaf for leaf in found}.values())

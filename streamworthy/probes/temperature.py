@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _HWMON = "sys/class/hwmon"
 _CPU_DRIVERS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")  # Intel, AMD, AMD, Arm boards
-_VIRTUAL = ("virtio", "vmware", "hyperv", "xen", "emulated", "ram", "loop", "nbd", "rbd")
+_VIRTUAL = ("virtio", "vmware", "hyperv", "xen", "emulated", "ram", "loop", "nbd", "rbd", "nvme-fabrics", "iscsi", "fc")
 _MILLIDEGREES = re.compile(r"-?[0-9]{1,7}")
 _UNSET = 65261  # a limit of 65261.85 C is the driver's reading of "none"; so is one of 0
 

@@ -44,11 +44,12 @@ _BY_PATH = (  # first match wins
     (re.compile(r"/virtual/block/loop[0-9]+$"), "loop"),
     (re.compile(r"/rbd[0-9]+$"), "rbd"),
 )
-_EMULATED = re.compile(r"QEMU|VBOX|Virtual|Elastic Block|nvme_card-pd|NVMe Accelerator")
+_EMULATED = re.compile(r"QEMU|VBOX|Virtual|BHYVE|bhyve|SPDK|Elastic Block|nvme_card-pd|NVMe Accelerator")
 _LOGICAL_DRIVE = re.compile(r"LOGICAL VOLUME|PERC|RAID|^MR[0-9]", re.IGNORECASE)
 _SAS_DRIVERS = frozenset(("mpt2sas", "mpt3sas", "mpi3mr", "hpsa", "smartpqi", "isci", "megaraid_sas", "pm80xx"))
 _RAID_DRIVERS = frozenset(("aacraid", "arcmsr", "3w-9xxx", "3w-sas"))
-_RAID_VENDORS = frozenset(("3ware", "AMCC", "Adaptec", "ASR", "Areca"))
+# "NVMe" is what tri-mode controllers (mpt3sas, mpi3mr, megaraid_sas) call the vendor of an NVMe drive behind them
+_RAID_VENDORS = frozenset(("3ware", "AMCC", "Adaptec", "ASR", "Areca", "NVMe"))
 
 
 def probe_transport(root: Sysroot, folder: str) -> str:

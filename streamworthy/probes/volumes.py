@@ -1,7 +1,6 @@
 """The volumes that hold a model: for each, its mount, the disks below it, and its free space.
 
-Sources: mountinfo, sysfs, statvfs(3); /sys/fs/btrfs/UUID/devices since Linux 3.14; overlay's layers stand in its
-mount options (Documentation/filesystems/overlayfs.rst).
+Sources: mountinfo, sysfs, statvfs(3).
 """
 
 from __future__ import annotations
@@ -11,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from streamworthy.errors import ProbeError
 from streamworthy.facts.storage import Placement, Space, Volume, VolumesFacts
-from streamworthy.probes.block import device_of_mount, device_of_name, follow
+from streamworthy.probes.block import follow
 from streamworthy.probes.captured import table, tables, take, take_list
+from streamworthy.probes.device_numbers import devices_of_mount
 from streamworthy.probes.extents import probe_encoded
 from streamworthy.probes.mountinfo import has_no_disk, probe_mount_of, probe_mounts
+from streamworthy.probes.overlay import folders_of, parse_layers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -140,48 +141,21 @@ def _ground(root: Sysroot, mounts: tuple[Mount, ...], mount: Mount, paths: tuple
 
 
 def _devices(root: Sysroot, mount: Mount) -> tuple[str, ...]:
-    device = device_of_mount(root, mount)
-    if device is None:
+    devices = devices_of_mount(root, mount)
+    if not devices:
         raise ProbeError(f"{mount.mount_point}: {mount.fstype} names no block device (source {mount.source})")
-    return _btrfs_members(root, device) if mount.fstype == "btrfs" else (device,)
-
-
-def _btrfs_members(root: Sysroot, device: str) -> tuple[str, ...]:
-    for filesystem in root.names("sys/fs/btrfs"):
-        names = root.names(f"sys/fs/btrfs/{filesystem}/devices")
-        members = tuple(device_of_name(root, name) for name in names)
-        if device in members:
-            return members
-    return (device,)
+    return devices
 
 
 def _layers(root: Sysroot, mounts: tuple[Mount, ...], mount: Mount, paths: tuple[str, ...]) -> tuple[Mount, ...]:
     """Find the mounts of the overlay's layers that hold the files; of the writable one for files still to come."""
-    folders = _layer_folders(mount)
-    holding = [_holding_layer(root, mount, folders, path) for path in paths] or folders[:1]
-    found = {layer.mount_id: layer for layer in (probe_mount_of(root, mounts, folder) for folder in holding)}
+    layers = parse_layers(mount)
+    holding = [folder for path in paths for folder in folders_of(root, mount, layers, path)]
+    folders = holding or (*layers.upper, *layers.data, *layers.lower)[:1]
+    found = {layer.mount_id: layer for layer in (probe_mount_of(root, mounts, folder) for folder in folders)}
     if not found or mount.mount_id in found:
         raise ProbeError(f"{mount.mount_point}: the overlay's layers lie outside of this container's mounts")
     return tuple(found.values())
-
-
-def _layer_folders(mount: Mount) -> list[str]:
-    # rw,lowerdir=/lower2:/lower1,upperdir=/upper,workdir=/work, and lowerdir+=/lower one by one since Linux 6.8
-    options = [option.partition("=") for option in mount.super_options]
-    upper = [value for key, _, value in options if key == "upperdir"]
-    lower = [folder for key, _, value in options if key in ("lowerdir", "lowerdir+") for folder in value.split(":")]
-    return upper + lower
-
-
-def _holding_layer(root: Sysroot, mount: Mount, folders: list[str], path: str) -> str:
-    """Find the topmost layer that has the file; a captured machine answers from ``[[layer]]``, else the topmost."""
-    if not root.live:
-        told = {str(each.get("path")): str(each.get("folder")) for each in tables(root, "layer")}
-        return told.get(path, next(iter(folders), mount.mount_point))
-    inside = f"{mount.root}/{os.path.relpath(path, mount.mount_point)}".lstrip("/")
-    found = next((folder for folder in folders if os.path.lexists(f"{folder}/{inside}")), mount.mount_point)
-    root.note("layer", {"path": path, "folder": found})
-    return found
 
 
 def _space(root: Sysroot, mount: Mount, path: str, statvfs: Statvfs) -> Space | None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamworthy.applies import check_applies, choose_tier
+from streamworthy.applies import applying_fix, check_applies, choose_tier
 from streamworthy.errors import UsageError
 from streamworthy.facts.tier import ApplicabilityFacts
 from streamworthy.thresholds import load_tiers
@@ -23,6 +23,7 @@ LAPTOP = ApplicabilityFacts(
     model="given",
     weights_bytes=390 * GB,
     architecture="x86_64",
+    wsl=False,
 )
 
 
@@ -95,6 +96,7 @@ def test_no_machine_has_two_tiers_and_holes_are_where_no_tier_was_asked(total, s
         model=model,
         weights_bytes=weights,
         architecture=architecture,
+        wsl=False,
     )
     fitting = [tier.name for tier in TIERS if not check_applies(tier, facts)]
     above = weights > facts.memory_available_bytes
@@ -145,3 +147,19 @@ def test_a_missing_architecture_or_size_is_a_reason():
     assert check_applies(tiers["laptop-32g"], unknown) == ("the size of the weights is not known",)
     arm = machine(126, 27 * GB, architecture="aarch64")
     assert check_applies(tiers["xeon-128g"], arm) == ("architecture aarch64 is not one of x86_64",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fix"),
+    [
+        ({}, "leave --tier out to see every tier"),
+        ({"wsl": True}, "\nmemory=59GB\nthen in Windows: wsl --shutdown\nor leave --tier out"),
+        ({"wsl": True, "memory_total_bytes": 130 * GIB}, "leave --tier out to see every tier"),
+    ],
+)
+def test_a_wsl_guest_that_is_too_small_for_its_tier_is_windows_choice(changes, fix):
+    """microsoft/WSL#13142: half of the memory is given unless .wslconfig says more."""
+    (tier,) = (each for each in TIERS if each.name == "laptop-64g")
+    found = applying_fix(tier, replace(LAPTOP, **changes))
+    assert fix in found
+    assert (".wslconfig" in found) is ("memory=59GB" in fix)

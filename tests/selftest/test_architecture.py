@@ -16,6 +16,7 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 
 # Folder or file below streamworthy/ -> what of the library it may import.
 ARROW = {
+    "closing.py": (),
     "errors.py": (),
     "units.py": (),
     "verdict.py": (),
@@ -26,7 +27,7 @@ ARROW = {
     "stats.py": ("stats_plan", "stats_series", "units"),
     "criteria": ("facts", "verdict", "units", "criteria", "errors", "model", "stats", "stats_plan", "stats_series"),
     "probes": ("facts", "errors", "units", "probes", "gguf"),
-    "gguf": ("facts", "errors", "units", "gguf", "probes", "bench"),
+    "gguf": ("facts", "errors", "units", "closing", "gguf", "probes", "bench"),
 }
 # The system may not be reached from where judgements are made.
 IMPURE = frozenset(

@@ -21,6 +21,7 @@ FACTS = AddressSpaceFacts(
     shards_bytes=363 * GIB,
     engine_bytes=2 * GIB,
     engine_unknown="",
+    commit_left_bytes=None,
 )
 HEADERLESS = replace(FACTS, engine_bytes=None, engine_unknown="shard 1: bad magic")
 
@@ -91,3 +92,20 @@ def test_a_captured_machine_with_a_limit_fails(tmp_path):
     machine = Machine(changed(tmp_path, "laptop-nvme", {"proc/self/limits": limits.replace(row, low)}))
     found = memory.address_space(machine.address_space, limit())
     assert (found.word, found.measured, found.required) == (Word.FAIL, "3.8 GiB", "at least 363.2 GiB to be mapped")
+
+
+@pytest.mark.parametrize(("left", "word"), [(2 * GIB - 1, Word.FAIL), (2 * GIB, Word.PASS), (2 * GIB + 1, Word.PASS)])
+def test_what_may_still_be_promised_is_judged_against_the_engine_alone(left, word):
+    """vm.overcommit_memory 2 counts private memory, and no file that is mapped shared."""
+    found = judge(FACTS, commit_left_bytes=left)
+    assert found.word is word
+    assert word is Word.PASS or (found.cause, found.fix[0][:35]) == (
+        "vm.overcommit_memory is 2: the engine's own memory is refused, however much is free",
+        "sudo sysctl vm.overcommit_memory=0 ",
+    )
+
+
+def test_strict_accounting_with_an_unknown_need_is_an_error():
+    """What cannot be compared is not passed; a limit of address space that is too low comes first."""
+    assert judge(HEADERLESS, soft_bytes=None, commit_left_bytes=GIB).word is Word.ERROR
+    assert judge(FACTS, soft_bytes=GIB, hard_bytes=GIB, commit_left_bytes=GIB).cause.startswith("RLIMIT_AS")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamworthy.criteria.bottleneck import Bottleneck
-from streamworthy.criteria.confirmed import confirm
+from streamworthy.criteria.confirmed import confirm, remedies
 from streamworthy.facts.cause import Cause
 from streamworthy.facts.intervention import Change, Intervention
 
@@ -57,3 +57,13 @@ def test_a_change_that_could_not_be_made_leaves_the_suspicion():
     effect = made(Change.HALF_THREADS, 1.0, refused="the engine has one thread")
     assert confirm(suspected(Cause.COMPUTE), (effect,)) == suspected(Cause.COMPUTE)
     assert confirm(suspected(Cause.SWAP), ()) == suspected(Cause.SWAP)
+
+
+def test_what_made_it_faster_is_a_remedy():
+    """Half the threads, or the dense tensors held; not what was slower, or made no difference, or was refused."""
+    faster, same = made(Change.HALF_THREADS, 1.3), made(Change.HELD, 1.1)
+    (line,) = remedies((faster, same, made(Change.SAME_TEXT, 4.0)), threads=8)
+    assert line.startswith("in [engine]: threads = 4 ")
+    (line,) = remedies((made(Change.HALF_THREADS, 0.6), made(Change.HELD, 1.4)), threads=8)
+    assert line.startswith("streamworthy cache hold --dense MODEL ")
+    assert remedies((made(Change.HELD, 0.0, refused="no room"),), threads=8) == ()

@@ -23,3 +23,12 @@ def test_options_that_do_not_compress_are_no_compression(option):
     """Btrfs names compression that is switched off, too."""
     (found,) = judge_filesystem(on("btrfs", super_options=("rw", option)), (), ("btrfs",))
     assert found.word is Word.ADVICE
+
+
+def test_an_overlay_beneath_an_overlay_is_judged_by_its_layers_too():
+    """Containers within containers: only what keeps the bytes decides."""
+    inner = replace(MOUNT, fstype="overlay", mount_point="/merged")
+    outer = replace(VOLUME, mount=replace(MOUNT, fstype="overlay"))
+    for fstype, words in (("ext4", [Word.PASS]), ("ntfs3", [Word.FAIL])):
+        volume = replace(outer, beneath=(inner, replace(MOUNT, fstype=fstype, mount_point="/")))
+        assert [found.word for found in judge_filesystem(volume, ("ext4",), ())] == words

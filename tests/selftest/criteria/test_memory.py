@@ -15,7 +15,13 @@ from tests.selftest.facts.test_memory import GIB, GROUP, MEMORY
 MIB = 2**20
 FREE = replace(MEMORY, groups=())
 LOCK = MemlockFacts(
-    process="self", soft_bytes=8 * MIB, hard_bytes=8 * MIB, capable=False, locked_bytes=0, need_bytes=64 * MIB
+    process="self",
+    soft_bytes=8 * MIB,
+    hard_bytes=8 * MIB,
+    capable=False,
+    confined=False,
+    locked_bytes=0,
+    need_bytes=64 * MIB,
 )
 
 
@@ -181,3 +187,11 @@ def test_a_low_hard_limit_has_a_remedy_for_shell_service_and_container():
     assert found.cause == "RLIMIT_MEMLOCK is too low and the process has no CAP_IPC_LOCK"
     assert [line.partition(" ")[0] for line in found.fix] == ["login", "service", "container:"]
     assert "LimitMEMLOCK=infinity" in found.fix[1]
+
+
+def test_a_rootless_container_is_bound_by_its_user_s_limit():
+    """Its root has the capability and may not use it; --ulimit cannot go beyond what the user has on the host."""
+    found = memory.memlock(replace(LOCK, confined=True), None, limit())
+    assert found.cause.endswith("CAP_IPC_LOCK counts in the first user namespace only, and this is another")
+    assert found.fix[0].startswith("rootless container: raise its user's own limit on the host first")
+    assert "podman run --ulimit memlock=-1:-1" in found.fix[-1]

@@ -190,3 +190,11 @@ def test_of_several_drives_the_worst_decides_and_all_are_named():
     found = storage.temperature(TemperatureFacts(drives=drives), COOL)
     assert (found.word, found.measured) == (Word.INCONCLUSIVE, "nvme0n1 42 C of 82 C; nvme1n1 80 C of 82 C")
     assert storage.temperature(TemperatureFacts(drives=drives), advised(COOL)).word is Word.ADVICE
+
+
+@pytest.mark.parametrize(("name", "line"), [("nvme1n1", "nvme smart-log /dev/nvme1n1"), ("sdb", "modprobe drivetemp")])
+def test_a_drive_without_a_sensor_is_asked_by_its_own_name(name, line):
+    """The first drive of the machine may be another one."""
+    drive = replace(DRIVE, name=name, celsius=None)
+    (fix,) = storage.temperature(TemperatureFacts(drives=(drive,)), COOL).fix
+    assert line in fix

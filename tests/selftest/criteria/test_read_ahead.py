@@ -48,7 +48,7 @@ def test_no_device_has_a_setting():
     assert "no device" in describe_read_ahead(ReadAheadFacts(devices=()))
 
 
-@pytest.mark.parametrize(("kib", "word"), [(384, Word.PASS), (385, Word.FAIL), (8192, Word.FAIL), (0, Word.PASS)])
+@pytest.mark.parametrize(("kib", "word"), [(16, Word.PASS), (384, Word.PASS), (385, Word.FAIL), (8192, Word.FAIL)])
 def test_a_sixteenth_of_the_smallest_slab_is_the_limit(kib, word):
     """Inclusive; a miss names setting, slab, measured cost and the fix."""
     facts = ReadAheadFacts(devices=(replace(DEVICE, read_ahead_bytes=kib * 2**10),))
@@ -94,3 +94,23 @@ def test_a_dense_model_does_not_ask():
     """Without slabs there is nothing to be larger than."""
     dense = replace(slabs(), dense="the model has no experts", slab_sizes_bytes=())
     assert read_ahead(LARGE, dense, limit(at_most=1 / 16)).word is Word.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("kib", [0, 4, 15])
+def test_hardly_any_read_ahead_is_a_miss_of_its_own(kib):
+    """elastic#88007 and others: databases switch it off, and a slab of 6 MiB is then 1536 reads in a row."""
+    found = read_ahead(
+        ReadAheadFacts(devices=(replace(DEVICE, read_ahead_bytes=kib * 2**10),)), SLABS, limit(at_most=1 / 16)
+    )
+    assert found.word is Word.FAIL
+    assert found.required.startswith("at least 16.0 KiB, at most 6.2")
+    assert "each page fault reads next to nothing" in found.cause
+    assert found.fix[0] == "sudo blockdev --setra 512 /dev/nvme0n1  # now; restart the engine"
+
+
+def test_one_device_without_read_ahead_is_not_hidden_by_another():
+    """Shards on two volumes have two settings."""
+    without = replace(DEVICE, device="nvme1n1", read_ahead_bytes=0)
+    found = read_ahead(ReadAheadFacts(devices=(DEVICE, without)), SLABS, limit(at_most=1 / 16))
+    assert (found.word, found.measured) == (Word.FAIL, "0 B on one of 2 devices")
+    assert all("nvme1n1" in line for line in found.fix)

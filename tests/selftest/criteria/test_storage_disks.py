@@ -159,3 +159,23 @@ def test_no_drive_fails_unless_the_tier_accepts_it(volume, word):
     assert storage.transport(facts(volume), latency(), TRANSPORT).word is Word.FAIL
     accepting = limit("storage.transport", accept=("nvme", word), random_read_at_most=0.002)
     assert storage.transport(facts(volume), latency(), accepting).word is Word.PASS
+
+
+def test_flash_in_front_of_a_spinning_disk_holds_a_part_only():
+    """dm-cache, or a volume that spans both: the disk that spins decides, and the flash is named."""
+    volume = replace(VOLUME, leaves=(NVME, leaf("sata", rotational=True)))
+    found = storage.rotational(facts(volume), latency(), ROTATIONAL)
+    assert (found.word, found.cause) == (
+        Word.FAIL,
+        "sda below /data spins: about 10 ms for each random read; only what lies, or is cached, on nvme0n1 is on flash",
+    )
+
+
+def test_what_is_no_drive_is_left_as_its_filesystem_is_left():
+    """In WSL2 lsblk lists no NVMe drive to move the shards to, whatever the machine has."""
+    windows = replace(
+        on("9p", network="9p", super_options=("rw", "aname=drvfs;path=C:\\")), leaves=(), leaves_unknown=None
+    )
+    assert "wsl.exe --mount" in "\n".join(storage.transport(facts(windows), latency(), TRANSPORT).fix)
+    nfs = replace(on("nfs4", network="nfs4"), leaves=())
+    assert storage.transport(facts(nfs), latency(), TRANSPORT).fix[0].startswith("findmnt --real")

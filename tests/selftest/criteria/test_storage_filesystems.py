@@ -142,6 +142,24 @@ def test_an_overlay_that_may_hide_a_network_is_an_error():
 
 
 @pytest.mark.parametrize(
+    ("fstype", "number", "word"),
+    [
+        ("scoutfs", "0:51", Word.ERROR),
+        ("ecryptfs", "0:51", Word.ERROR),
+        ("zfs", "0:50", Word.PASS),
+        ("btrfs", "0:33", Word.PASS),
+        ("ext4", "253:0", Word.PASS),
+    ],
+)
+def test_a_filesystem_that_names_no_disk_is_not_called_local(fstype, number, word):
+    """Each cluster's filesystem has a name of its own, and no list holds them all."""
+    volume = replace(on(fstype, major_minor=number), leaves=(), leaves_unknown="names no block device")
+    found = storage.network(facts(volume), NETWORK)
+    assert found.word is word
+    assert word is Word.PASS or found.fix[0] == "findmnt --target /data"
+
+
+@pytest.mark.parametrize(
     ("fstype", "cause", "fix"),
     [
         ("btrfs", "verifies a checksum", "# keep compression off"),

@@ -57,6 +57,21 @@ WORDS = {  # filesystem, network, rotational, transport, mount_options, free_spa
     "vm-vmware": SOUND,
     "workstation-mapper-name": SOUND,
     "wsl2-vhdx": SOUND,
+    "client-nvme-tcp": "pass pass pass FAIL pass pass pass",
+    "cluster-slurm-job": SOUND,
+    "cluster-wekafs": "FAIL FAIL n/a FAIL pass pass pass",
+    "container-in-container": SOUND,
+    "container-podman-rootless": "pass pass pass FAIL pass pass pass",
+    "desktop-btrfs-dev-root": "advice pass pass pass pass pass pass",
+    "edge-composefs-image": "pass pass pass pass pass n/a n/a",
+    "server-dm-cache": "pass pass FAIL FAIL pass pass pass",
+    "server-huge-page-pool": SOUND,
+    "server-md-write-mostly": SOUND,
+    "server-trimode-nvme": "pass pass pass FAIL pass pass pass",
+    "server-zfs-cache-full": SOUND,
+    "vm-balloon": SOUND,
+    "vm-bhyve-nvme": SOUND,
+    "workstation-bcachefs-tiers": "FAIL pass FAIL FAIL pass pass pass",
 }
 
 

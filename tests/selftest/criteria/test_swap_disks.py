@@ -26,6 +26,7 @@ FLASH = BlockLeaf(
 )
 SPINNING = replace(FLASH, name="sda", major_minor="8:0", transport="sata", rotational=True)
 VIRTUAL = replace(FLASH, name="vda", major_minor="254:0", transport="virtio", rotational=True, flags_are_evidence=False)
+FAR = replace(FLASH, name="nbd0", transport="nbd", flags_are_evidence=False)
 DEVICE = replace(SWAP, size_bytes=8 * GIB, used_bytes=64 * 2**20, leaves=(FLASH,))
 ZRAM = replace(DEVICE, path="/dev/zram0", kind="zram", leaves=())
 
@@ -160,3 +161,29 @@ def test_swap_in_memory_alone_may_have_any_swappiness(devices, word):
 def test_an_unknown_swappiness_is_an_error():
     """With swap but without the setting nothing can be said."""
     assert memory.swappiness(swap(DEVICE, swappiness=None), limit(at_most=60)).word is Word.ERROR
+
+
+@pytest.mark.parametrize("device", [replace(DEVICE, leaves=(), network="nfs4"), replace(DEVICE, leaves=(FAR,))])
+def test_swap_beyond_a_network_is_advised_against(device):
+    """Whether it spins is not the question there."""
+    found = memory.swap_location(swap(device), limit())
+    assert (found.word, "beyond a network" in found.cause) == (Word.ADVICE, True)
+
+
+def test_paths_in_remedies_are_quoted():
+    """The kernel takes a swap file of any name."""
+    file = replace(DEVICE, path="/my swap", kind="file", leaves=(SPINNING,))
+    assert memory.swap_location(swap(file), limit()).fix[0] == "sudo swapoff '/my swap'"
+    assert memory.swap_size(swap(file), limit(at_most=GIB)).fix == ("sudo swapoff '/my swap'",)
+
+
+def test_swap_is_emptied_device_by_device():
+    """swapon -a brings back what stands in /etc/fstab, and zram does not; unused devices are left alone."""
+    zram = replace(ZRAM, priority=100, used_bytes=GIB)
+    file = replace(DEVICE, path="/my swap", used_bytes=GIB)
+    host = replace(DEVICE, path="none", kind="virtual", used_bytes=GIB)
+    found = memory.swap_in_use(swap(zram, file, host, replace(DEVICE, used_bytes=0)), limit(at_most=GIB))
+    assert found.fix[1:] == (
+        "sudo swapoff /dev/zram0 && sudo swapon --priority 100 /dev/zram0",
+        "sudo swapoff '/my swap' && sudo swapon '/my swap'",
+    )

@@ -38,6 +38,7 @@ def make_task(paths, **changes):
     size = sum(path.stat().st_size for path in paths)
     task = {
         "paths": tuple(paths),
+        "dense": (),
         "file_bytes": size,
         "tensor_bytes": size,
         "bytes_per_token": size // 8,

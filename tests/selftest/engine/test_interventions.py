@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from streamworthy.engine.interventions import ROUNDS, Interventions
+from streamworthy.bench.hold import dense_places
+from streamworthy.engine.interventions import ROUNDS, Interventions, _RefusedError
 from streamworthy.engine.runner import Engine
 from streamworthy.engine.session import Session
 from streamworthy.facts.intervention import Change
+from streamworthy.gguf.subject import Subject
 from tests.selftest.engine.real_model import copy_real_model
 from tests.selftest.engine.run_pool import PLAN, make_task
 
@@ -64,6 +67,22 @@ def test_the_engine_is_changed_while_a_window_runs(session, tmp_path):
         assert all("rr" in flags for flags in map_flags(session))
     assert session.engine.ask("state", limit_seconds=60.0)["threads"] == 2
     assert not any("rr" in flags for flags in map_flags(session))
+
+
+def test_dense_tensors_are_locked_while_a_window_runs(session, tmp_path):
+    """By this process, within its limit; afterwards nothing is."""
+    before = locked_bytes()
+    dense = tuple(dense_places(Subject(session.task.paths[0]).places))
+    session.task = replace(session.task, dense=dense)
+    made = make_interventions(session, tmp_path)
+    with suppress(_RefusedError), made._making(Change.HELD):  # refused where this user's limit is lower
+        assert locked_bytes() - before >= sum(place.size_bytes for place in dense)
+    assert locked_bytes() == before
+
+
+def locked_bytes():
+    """Tell how much memory this process has locked."""
+    return int(re.search(r"VmLck:\s+(\d+)", Path("/proc/self/status").read_text(encoding="ascii"))[1]) * 1024
 
 
 def test_an_engine_with_one_thread_cannot_be_halved(session, tmp_path):

@@ -14,6 +14,7 @@ from tests.selftest.engine.run_pool import PLAN
 _GB = 10**9
 _TASK = EngineTask(
     paths=(Path("model.gguf"),),
+    dense=(),
     file_bytes=400 * _GB,
     tensor_bytes=400 * _GB,
     bytes_per_token=20 * _GB,

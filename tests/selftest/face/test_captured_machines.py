@@ -70,7 +70,43 @@ EXPECTED = {
     "vm-vmware": ("laptop-32g", "PARTIAL", 0, set(), set()),
     "workstation-mapper-name": ("laptop-64g", "PARTIAL", 0, set(), set()),
     "wsl2-vhdx": ("laptop-32g", "PARTIAL", 0, set(), set()),
+    "client-nvme-tcp": ("laptop-64g", "NOT QUALIFIED", 1, {"storage.transport"}, set()),
+    "cluster-slurm-job": ("laptop-64g", "NOT QUALIFIED", 1, {"memory.available", "memory.limit"}, set()),
+    "cluster-wekafs": (
+        "laptop-64g", "NOT QUALIFIED", 1, {"storage.filesystem", "storage.network", "storage.transport"}, set(),
+    ),
+    "container-in-container": ("laptop-64g", "PARTIAL", 0, set(), set()),
+    "container-podman-rootless": ("xeon-128g", "NOT QUALIFIED", 1, {"memory.memlock"}, set()),
+    "desktop-btrfs-dev-root": ("laptop-64g", "PARTIAL", 0, set(), set()),
+    "edge-composefs-image": ("laptop-64g", "PARTIAL", 0, set(), set()),
+    "server-dm-cache": ("laptop-64g", "NOT QUALIFIED", 1, {"storage.rotational", "storage.transport"}, set()),
+    "server-huge-page-pool": ("laptop-64g", "NOT QUALIFIED", 1, {"memory.available"}, set()),
+    "server-md-write-mostly": ("laptop-64g", "PARTIAL", 0, set(), set()),
+    "server-trimode-nvme": ("laptop-64g", "PARTIAL", 0, set(), set()),
+    "server-zfs-cache-full": ("laptop-64g", "PARTIAL", 0, set(), set()),
+    "vm-balloon": ("laptop-32g", "NOT QUALIFIED", 1, {"memory.available"}, set()),
+    "vm-bhyve-nvme": ("laptop-32g", "PARTIAL", 0, set(), set()),
+    "workstation-bcachefs-tiers": (
+        "laptop-64g", "NOT QUALIFIED", 1, {"storage.filesystem", "storage.rotational", "storage.transport"}, set(),
+    ),
 }  # fmt: skip
+# machine: gate, what its cause says, what its remedy says
+SAID = {
+    "client-nvme-tcp": ("storage.transport", "attached by nvme-fabrics", "find an NVMe drive of this machine"),
+    "cluster-slurm-job": ("memory.limit", "job_4217/step_0 limits memory", "sbatch --mem=49152M"),
+    "cluster-wekafs": ("storage.network", "each read leaves this machine", "rsync"),
+    "container-podman-rootless": (
+        "memory.memlock",
+        "in the first user namespace only",
+        "LimitMEMLOCK=infinity in user@",
+    ),
+    "server-dm-cache": ("storage.rotational", "only what lies, or is cached, on nvme1n1 is on flash", "lsblk"),
+    "server-huge-page-pool": ("memory.available", "huge pages hold 40.0 GiB", "nr_hugepages"),
+    "server-zfs": ("storage.transport", "zfs names no block device", "zpool status -LP zfspool"),
+    "vm-balloon": ("memory.available", "the hypervisor has taken 12.0 GiB back", "reserve all guest memory"),
+    "vm-kvm-empty-disk": ("storage.rotational", "which is no evidence there", "virtio-blk cannot tell it"),
+    "workstation-bcachefs-tiers": ("storage.rotational", "sda below /srv/models spins", "lsblk"),
+}
 ELEMENTS = {"FAIL": "failure", "error": "error", "inconclusive": "error", "n/a": "skipped", "waived": "skipped"}
 
 
@@ -93,6 +129,8 @@ def test_a_captured_machine_gets_its_verdict(machine, tmp_path):
     }
     for gate in failing:
         assert f"thresholds/{tier}.toml [{gate}]" in run.cases[gate].text
+    gate, cause, fix = SAID.get(machine, ("", "", ""))
+    assert not gate or (cause in run.cases[gate].text and fix in run.cases[gate].text), run.cases[gate].text
     facts = json.loads((tmp_path / "report" / "facts.json").read_text(encoding="utf-8"))
     assert facts["run"]["verdict"] == word
     assert set(facts["outcomes"]) == set(run.cases)

@@ -26,9 +26,18 @@ MEMORY = MemoryFacts(
     groups=(GROUP,),
     groups_unknown="",
     wsl=False,
+    held=None,
+    bound=None,
 )
 SWAP = SwapDevice(
-    path="/dev/sda2", kind="partition", size_bytes=8, used_bytes=3, priority=-2, leaves=(), leaves_unknown=""
+    path="/dev/sda2",
+    kind="partition",
+    size_bytes=8,
+    used_bytes=3,
+    priority=-2,
+    leaves=(),
+    leaves_unknown="",
+    network=None,
 )
 
 

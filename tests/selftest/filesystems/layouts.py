@@ -100,12 +100,14 @@ def packed(kind, *command):
     return build
 
 
-def overlaid(below):
-    """Give a layout: an overlay whose lower layer is another layout."""
+def overlaid(below, folder="layers"):
+    """Give a layout: an overlay whose lower layer is another layout, which may be an overlay in another folder."""
 
     def build(site):
         shard = below(site)
-        merged = site.stack.enter_context(mounts.overlay(site.folder, shard.parent))
+        layers = site.folder / folder
+        layers.mkdir()
+        merged = site.stack.enter_context(mounts.overlay(layers, shard.parent))
         return merged / shard.name
 
     return build

@@ -38,6 +38,7 @@ tmpfs               FAIL       pass    n/a        FAIL      pass          pass  
 squashfs            FAIL       pass    below      below     pass          n/a        n/a        any   below       maps
 erofs               FAIL       pass    below      below     pass          n/a        n/a        any   below       maps
 overlay over ext4   pass       pass    below      below     pass          below      below      any   below       maps
+overlay twice       pass       pass    below      below     pass          below      below      any   below       maps
 overlay over memory FAIL       pass    n/a        FAIL      pass          below      below      n/a   n/a         maps
 FAT32, fusefat      FAIL       FAIL    n/a        FAIL      pass          pass       pass       n/a   n/a         maps
 exFAT, exfat-fuse   FAIL       pass    unread     unread    pass          pass       pass       any   below       maps
@@ -83,6 +84,7 @@ LAYOUTS = {
     "squashfs": layouts.packed("squashfs", "mksquashfs", "{source}", "{image}", "-quiet", "-no-progress"),
     "erofs": layouts.packed("erofs", "mkfs.erofs", "-zlz4", "{image}", "{source}"),
     "overlay over ext4": layouts.overlaid(layouts.on("ext4")),
+    "overlay twice": layouts.overlaid(layouts.overlaid(layouts.on("ext4")), "more layers"),
     "overlay over memory": layouts.overlaid(layouts.memory),
     "FAT32, fusefat": layouts.fat,
     "exFAT, exfat-fuse": layouts.on("exfat-fuse"),
@@ -117,7 +119,10 @@ CAUSES = {
     "tmpfs": {"filesystem": "tmpfs keeps files in RAM", "rotational": "no disk of this machine", "transport": "tmpfs"},
     "squashfs": {"filesystem": "each page fault decompresses a block", "used_share": "read-only filesystem"},
     "erofs": {"filesystem": "each page fault decompresses a cluster", "free_space": "nothing is written there"},
-    "overlay over memory": {"filesystem": "tmpfs at {}/memory, beneath {}/merged", "transport": "tmpfs at {}/memory"},
+    "overlay over memory": {
+        "filesystem": "tmpfs at {}/memory, beneath {}/layers/merged",
+        "transport": "tmpfs at {}/memory",
+    },
     "FAT32, fusefat": {"filesystem": _FUSE, "network": "fuse.fusefat at {}/fat: FUSE", "transport": "no drive"},
     "exFAT, exfat-fuse": {"filesystem": "disk driver in user space", "rotational": "a process serves them"},
     "NTFS, ntfs-3g": {"filesystem": "disk driver in user space", "rotational": "a process serves them"},

@@ -22,11 +22,13 @@ from streamworthy.gguf.strangers import parse_pointer, recognise
 from streamworthy.probes import process_limits
 from streamworthy.probes.cgroup import parse_amount, parse_cpu_max, parse_memberships, parse_stat
 from streamworthy.probes.cpu import parse_cpuinfo
+from streamworthy.probes.held_memory import parse_arcstats, parse_balloon, parse_node
 from streamworthy.probes.kernel import parse_osrelease
 from streamworthy.probes.link import parse_link
 from streamworthy.probes.machine import Machine
 from streamworthy.probes.meminfo import parse_meminfo
 from streamworthy.probes.mountinfo import mount_of, parse_mountinfo
+from streamworthy.probes.overlay import parse_layers
 from streamworthy.probes.settings import mapping_kind, parse_choice, parse_microcode, telling_parameters
 from streamworthy.probes.swap import parse_swappiness, parse_swaps
 from streamworthy.probes.sysroot import Sysroot, _read_refusals
@@ -125,7 +127,10 @@ def _head(text):
 
 
 def _mounts(text):
-    mount_of(parse_mountinfo(text), "/home/user/models/model.gguf")
+    mounts = parse_mountinfo(text)
+    for mount in mounts:
+        parse_layers(mount)
+    mount_of(mounts, "/home/user/models/model.gguf")
 
 
 def _settings(text):
@@ -159,6 +164,12 @@ def _leaks(text):
             assert leak.shown.isprintable()
 
 
+def _held(text):
+    parse_arcstats(text)
+    parse_balloon(text)
+    parse_node(text, where="node0/meminfo")
+
+
 PARSERS = {
     "link": _link,
     "counters": _counters,
@@ -168,6 +179,7 @@ PARSERS = {
     "cpu-times": parse_cpu_line,
     "mountinfo": _mounts,
     "meminfo": parse_meminfo,
+    "held-memory": _held,
     "cgroup": parse_memberships,
     "amount": lambda text: parse_amount(text, where="memory.max"),
     "stat": lambda text: parse_stat(text, where="memory.stat"),

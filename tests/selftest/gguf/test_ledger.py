@@ -6,7 +6,7 @@ import pytest
 
 from streamworthy.errors import ProbeError
 from streamworthy.facts.fit import LedgerLine
-from streamworthy.facts.memory import CgroupMemory, MemoryFacts
+from streamworthy.facts.memory import BoundMemory, CgroupMemory, HeldMemory, MemoryFacts
 from streamworthy.gguf.ledger import estimate_compute_bytes
 from streamworthy.gguf.subject import Subject
 from tests.selftest.gguf import tiny
@@ -20,6 +20,8 @@ MEMORY = MemoryFacts(
     groups=(),
     groups_unknown="",
     wsl=False,
+    held=None,
+    bound=None,
 )
 GROUP = CgroupMemory(
     path="/engine.slice",
@@ -122,3 +124,26 @@ def test_logits_decide_the_buffers_of_a_small_model(subject):
         for words in (100_000, 200_000)
     )
     assert large - small == pytest.approx(512 * 100_000 * 4 * 1.15 + 100_000 * 4, abs=2)
+
+
+def test_what_is_available_says_where_it_is_from(subject):
+    """The kernel's estimate, ZFS's cache beside it, or the nodes that this process may use."""
+    held = HeldMemory(
+        programs_bytes=None,
+        huge_pages_bytes=None,
+        shared_bytes=None,
+        balloon_bytes=None,
+        zfs_cache_bytes=5 * 2**30,
+        zfs_cache_least_bytes=2**30,
+    )
+    nodes = BoundMemory(
+        nodes=(0,), machine_nodes_count=2, by_policy=False, total_bytes=16 * 2**30, available_bytes=12 * 2**30
+    )
+    cases = {
+        MEMORY: (24, "MemAvailable"),
+        replace(MEMORY, held=held): (28, "MemAvailable and what ZFS's cache gives back"),
+        replace(MEMORY, held=held, bound=nodes): (12, "memory nodes 0"),
+    }
+    for memory, (gib, basis) in cases.items():
+        found = subject.ledger(PLAN, memory)
+        assert (found.available_bytes, found.available_basis) == (gib * 2**30, basis)

@@ -6,7 +6,7 @@ import pytest
 
 from streamworthy.errors import ParseError, ProbeError
 from streamworthy.facts.storage import BlockLeaf
-from streamworthy.probes.block import device_of_name, leaves_of
+from streamworthy.probes.block import leaves_of
 from tests.selftest.probes.trees import disk, machine, numbered, tree
 
 SDA = "sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda"
@@ -140,39 +140,26 @@ def test_an_attribute_that_is_no_number_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("machine_name", "name", "number"),
+    ("level", "flash", "spinning", "read"),
     [
-        ("desktop-sata-hdd", "sda2", "8:2"),
-        ("desktop-sata-hdd", "/dev/sdb1", "8:17"),
-        ("laptop-luks-lvm", "/dev/mapper/tux--vg-home", "254:3"),
-        ("laptop-luks-lvm", "/dev/tux-vg/home", "254:3"),
-        ("laptop-luks-lvm", "/dev/mapper/nvme0n1p3_crypt", "254:0"),
-        ("laptop-luks-lvm", "dm-2", "254:2"),
+        ("raid1", "in_sync", "in_sync,write_mostly", ["nvme"]),
+        ("raid1", "in_sync", "in_sync,writemostly", ["nvme"]),
+        ("raid1", "faulty", "in_sync,write_mostly", ["sata"]),
+        ("raid10", "in_sync", "in_sync,write_mostly", ["nvme", "sata"]),
+        ("raid5", "in_sync", "spare", ["nvme"]),
+        ("raid5", "in_sync", "journal,in_sync", ["nvme"]),
+        ("raid1", "in_sync", "in_sync", ["nvme", "sata"]),
+        ("raid1", "faulty", "faulty", ["nvme", "sata"]),
+        ("raid0", "in_sync", None, ["nvme", "sata"]),
     ],
 )
-def test_names_become_numbers(machine_name, name, number):
-    """Mapper names are looked up in dm/name, for sysfs has no folder of that name."""
-    assert device_of_name(machine(machine_name), name) == number
-
-
-def test_a_name_with_a_slash_is_found(tmp_path):
-    """Sysfs writes the slash as an exclamation mark."""
-    path = "sys/devices/pci0000:00/cciss0/c0d0/block/cciss!c0d0"
-    root = tree(tmp_path, files=disk(path, "104:0"), links=numbered((path, "104:0")))
-    assert device_of_name(root, "/dev/cciss/c0d0") == "104:0"
-
-
-def test_an_unknown_name_is_an_error():
-    """The name is repeated."""
-    with pytest.raises(ProbeError, match="/dev/mapper/gone: no such block device"):
-        device_of_name(machine("laptop-luks-lvm"), "/dev/mapper/gone")
-
-
-def test_udevs_links_are_followed_inside_a_capture(tmp_path):
-    """/dev/disk/by-id/... leads to the kernel's name; without the link nothing is guessed."""
-    path = "sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda"
-    files = disk(path, "8:0") | {"dev/sda": ""}
-    root = tree(tmp_path, files=files, links=numbered((path, "8:0")) | {"dev/disk/by-id/disk1": "dev/sda"})
-    assert device_of_name(root, "/dev/disk/by-id/disk1") == "8:0"
-    with pytest.raises(ProbeError):
-        device_of_name(root, "/dev/disk/by-id/disk2")
+def test_of_an_array_the_members_count_that_are_read(tmp_path, level, flash, spinning, read):
+    """A mirror of flash and a disk is read from flash where the disk is write-mostly (md.rst); spares are not read."""
+    array = f"{VIRTUAL}/md0"
+    files = disk(array, "9:0") | disk(NVME, "259:0", queue__rotational=0) | disk(SDA, "8:0", queue__rotational=1)
+    files |= {f"{array}/md/level": f"{level}\n", f"{array}/md/dev-nvme0n1/state": f"{flash}\n"}
+    files |= {f"{array}/md/dev-sda/state": f"{spinning}\n"} if spinning else {}
+    links = numbered((array, "9:0"), (NVME, "259:0"), (SDA, "8:0"))
+    links |= {f"{array}/slaves/nvme0n1": NVME, f"{array}/slaves/sda": SDA}
+    found = [transport for transport, _ in chains(tree(tmp_path, files=files, links=links), "9:0")]
+    assert found == read

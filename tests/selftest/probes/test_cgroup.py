@@ -252,3 +252,14 @@ def test_any_text_is_facts_or_a_parse_error(text):
     ):
         with contextlib.suppress(ParseError):
             parse(text)
+
+
+def test_the_host_s_groups_mounted_into_a_container_hide_its_own(tmp_path):
+    """moby#46763: --volume /sys/fs/cgroup shows the host's tree, and the container's own group is called "/"."""
+    files = {
+        "proc/self/cgroup": "0::/\n",
+        "proc/self/mountinfo": "9 8 0:30 /../../.. /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
+        f"{V2}/memory.stat": "anon 1\n",
+    }
+    with pytest.raises(ProbeError, match=r"mounted from another control-group namespace \(root /\.\./\.\./\.\.\)"):
+        probe_cgroup_memory(machine_of(tmp_path, files))

@@ -27,7 +27,32 @@ def test_sizes_are_read_in_bytes():
         free_bytes=102_400_000,
         available_bytes=7_168_000_000,
         page_cache_bytes=6_656_000_000,
+        anonymous_bytes=None,
+        shared_bytes=None,
+        huge_pages_bytes=None,
+        balloon_bytes=None,
+        commit_limit_bytes=None,
+        committed_bytes=None,
     )
+
+
+@pytest.mark.parametrize(
+    ("lines", "size_bytes"),
+    [
+        ("HugePages_Total:    9216\nHugepagesize:       2048 kB\nHugetlb:        23068672 kB\n", 22 * 2**30),
+        ("HugePages_Total:    9216\nHugepagesize:       2048 kB\n", 18 * 2**30),
+        ("Hugepagesize:       2048 kB\n", None),
+    ],
+)
+def test_pools_of_huge_pages_of_all_sizes_count(lines, size_bytes):
+    """Hugetlb adds pools of 1 GiB pages; kernels before 4.16 tell the default size only."""
+    assert parse_meminfo(SOUND + lines).huge_pages_bytes == size_bytes
+
+
+def test_a_count_below_zero_is_not_told():
+    """What only explains a miss does not undo what is known."""
+    found = parse_meminfo(SOUND + "AnonPages:        -34916 kB\nShmem:             1024 kB\n")
+    assert (found.anonymous_bytes, found.shared_bytes) == (None, 2**20)
 
 
 def test_kernels_before_3_14_tell_no_available_memory():

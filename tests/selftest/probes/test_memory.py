@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamworthy.errors import ProbeError
-from streamworthy.facts.memory import MemoryFacts
+from streamworthy.facts.memory import HeldMemory, MemoryFacts
 from streamworthy.probes.memory import probe_memory
 from tests.selftest.probes.folder import captured, changed
 
@@ -24,6 +24,15 @@ def test_the_whole_record_of_a_captured_machine():
         groups=found.groups,
         groups_unknown="",
         wsl=True,
+        held=HeldMemory(
+            programs_bytes=found.held.programs_bytes,
+            huge_pages_bytes=0,
+            shared_bytes=found.held.shared_bytes,
+            balloon_bytes=None,
+            zfs_cache_bytes=None,
+            zfs_cache_least_bytes=None,
+        ),
+        bound=None,
     )
     assert [(group.path, group.limit_bytes) for group in found.groups] == [("/init.scope", None), ("/", None)]
 

@@ -150,18 +150,51 @@ def test_the_kernels_answer_is_taken_from_a_capture(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("fstype", "far"),
+    ("named", "far"),
     [
-        ("nfs4", True),
-        ("virtiofs", True),
-        ("fuse.sshfs", True),
-        ("fuse.rclone", True),
-        ("fuse.fusefat", False),
-        ("fuse", False),
-        ("fuseblk", False),
-        ("ext4", False),
+        ("nfs4 10.0.0.5:/data", True),
+        ("virtiofs models", True),
+        ("wekafs backend/fs1", True),
+        ("fuse.sshfs host:/data", True),
+        ("fuse.rclone remote:models", True),
+        ("fuse mountpoint-s3", True),
+        ("fuse quobyte@10.244.4.3:7866|10.244.3.3:7866/cluster", True),
+        ("fuse.fusefat /dev/loop0", False),
+        ("fuse /dev/fuse", False),
+        ("fuseblk /dev/sda1", False),
+        ("ext4 /dev/sda1", False),
     ],
 )
-def test_a_driver_that_fetches_is_told_from_one_that_relays(fstype, far):
-    """Reading hundreds of GB through the first takes a network's time."""
-    assert is_far(fstype) is far
+def test_a_driver_that_fetches_is_told_from_one_that_relays(named, far):
+    """Reading hundreds of GB through the first takes a network's time; some name themselves in the source only."""
+    (mount,) = parse_mountinfo(f"90 31 0:51 / /srv/models rw - {named} rw\n")
+    assert is_far(mount) is far
+
+
+HIDDEN = """31 1 259:2 / / rw - ext4 /dev/nvme0n1p2 rw
+90 31 259:10 / /mnt/models rw - xfs /dev/nvme1n1 rw
+91 31 8:16 / /mnt rw - ext4 /dev/sdb rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "path", "mount_id"),
+    [
+        ("", "/mnt/models/a.gguf", 91),
+        ("", "/home", 31),
+        ("92 91 8:32 / /mnt/models rw - ext4 /dev/sdc rw\n", "/mnt/models/a.gguf", 92),
+        ("93 91 0:70 / /mnt/net rw - autofs nas rw\n94 93 0:71 / /mnt/net rw - nfs4 nas:/x rw\n", "/mnt/net/a", 94),
+        ("95 700 8:48 / /mnt/models rw - ext4 /dev/sdd rw\n", "/mnt/models/a.gguf", 95),
+    ],
+)
+def test_a_mount_that_a_later_one_covers_holds_nothing(more, path, mount_id):
+    """/mnt/models was mounted first, then /mnt upon the same parent; without parents the longest prefix is all."""
+    assert mount_of(parse_mountinfo(HIDDEN + more), path).mount_id == mount_id
+
+
+def test_mounts_in_a_circle_end():
+    """No kernel writes them, a file may."""
+    text = (
+        "1 2 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / / rw - ext4 /dev/sda2 rw\n3 9 8:3 / / rw - ext4 /dev/sda3 rw\n"
+    )
+    assert mount_of(parse_mountinfo(text), "/a").mount_id == 3

@@ -93,7 +93,7 @@ def test_a_malformed_cpu_list_is_a_parse_error(text):
 def test_a_capability_of_a_user_namespace_is_none():
     """The kernel asks for CAP_IPC_LOCK in the first namespace, so one that maps its own ids does not count."""
     assert probe_memlock(captured("server-md-raid"), need_bytes=7) == MemlockFacts(
-        process="self", soft_bytes=None, hard_bytes=None, capable=False, locked_bytes=0, need_bytes=7
+        process="self", soft_bytes=None, hard_bytes=None, capable=False, confined=False, locked_bytes=0, need_bytes=7
     )
 
 
@@ -110,7 +110,8 @@ def test_capable_means_bit_14_in_the_first_namespace(tmp_path, uid_map, capable)
     """Root of a container without user namespace may lock; root of a rootless one may not."""
     status = (captured("vm-virtio").path("proc/self/status")).read_text()
     root = changed(tmp_path, "vm-virtio", {"proc/self/uid_map": uid_map, "proc/self/status": status})
-    assert probe_memlock(root, need_bytes=1).capable is capable
+    found = probe_memlock(root, need_bytes=1)
+    assert (found.capable, found.confined) == (capable, not capable)
 
 
 def test_the_usual_docker_capabilities_lack_the_lock():
@@ -126,7 +127,13 @@ def test_another_process_is_asked_by_its_id(tmp_path):
         {"proc/4242/limits": ROW.format("65536", "131072"), "proc/4242/status": STATUS, "proc/4242/uid_map": None},
     )
     assert probe_memlock(root, need_bytes=1, pid="4242") == MemlockFacts(
-        process="4242", soft_bytes=65536, hard_bytes=131072, capable=False, locked_bytes=65536, need_bytes=1
+        process="4242",
+        soft_bytes=65536,
+        hard_bytes=131072,
+        capable=False,
+        confined=False,
+        locked_bytes=65536,
+        need_bytes=1,
     )
 
 

@@ -91,6 +91,7 @@ def test_the_whole_record_of_a_board_with_zram():
         priority=5,
         leaves=(),
         leaves_unknown="",
+        network=None,
     )
     found = probe_swap(captured("board-aarch64"), model_disks=("259:0",))
     assert found == SwapFacts(devices=(device,), swappiness=100, model_disks=("259:0",))
@@ -147,3 +148,11 @@ def test_lxcfs_shows_the_hosts_swap_without_a_disk(tmp_path):
     assert (device.path, device.kind, device.size_bytes, device.used_bytes) == ("none", "virtual", 2**29, 128 * KIB)
     assert device.leaves == ()
     assert "LXCFS" in device.leaves_unknown
+
+
+def test_a_file_on_a_network_is_known_to_be_there(tmp_path):
+    """No disk of this machine has it, and that is known."""
+    mounts = captured("laptop-nvme").read_text("proc/self/mountinfo") + "95 31 0:77 / /net rw - nfs4 10.0.0.5:/x rw\n"
+    files = {"proc/swaps": HEAD + "/net/swap\\040file file 8388604 0 -2\n", "proc/self/mountinfo": mounts}
+    (device,) = probe_swap(changed(tmp_path, "laptop-nvme", files), model_disks=None).devices
+    assert (device.path, device.network, device.leaves, device.leaves_unknown) == ("/net/swap file", "nfs4", (), "")

@@ -94,9 +94,11 @@ def test_the_processors_sensors_are_found_by_their_driver(tmp_path):
 
 
 def test_a_disk_without_a_sensor_is_said_to_be_so(tmp_path):
-    """A hypervisor's disk is expected to have none."""
-    found = probe(tree(tmp_path), leaf("virtio", name="vda"), leaf("sata", name="sdb"))
+    """A hypervisor's disk is expected to have none, and another machine's has it there."""
+    leaves = (leaf("virtio", name="vda"), leaf("sata", name="sdb"), leaf("nvme-fabrics", name="nvme2n1"))
+    found = probe(tree(tmp_path), *leaves)
     assert [(drive.name, drive.virtual, drive.celsius) for drive in found.drives] == [
         ("vda", True, None),
         ("sdb", False, None),
+        ("nvme2n1", True, None),
     ]

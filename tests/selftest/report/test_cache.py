@@ -92,7 +92,9 @@ def test_warming(before, after, said):
 
 def test_holding_a_part():
     """How much of what was wanted, and its effect."""
-    before = MemlockFacts(process="self", soft_bytes=0, hard_bytes=0, capable=False, locked_bytes=0, need_bytes=GIB)
+    before = MemlockFacts(
+        process="self", soft_bytes=0, hard_bytes=0, capable=False, confined=False, locked_bytes=0, need_bytes=GIB
+    )
     held = Hold(
         wanted_bytes=GIB,
         held_bytes=GIB // 4,

@@ -36,13 +36,14 @@ class Lab:
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """How the suite is started on a machine."""
+    """How the suite is started on a machine; ``times`` the usual share of what a healthy one gives is asked of it."""
 
     groups: tuple[Path, ...] = ()
     before: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
     plan: dict[str, str] = field(default_factory=dict)
+    times: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +77,11 @@ _ONE_CPU = "" if len(os.sched_getaffinity(0)) > 1 else "one CPU only"
 @machine("healthy", "", words=("pass",))
 def _healthy(lab, undo):
     return Setup()
+
+
+@machine("healthy, for a tier of faster ones", "compute")
+def _asked_more(lab, undo):
+    return Setup(times=3.0)
 
 
 def _with_memory(divisor):

@@ -19,6 +19,7 @@ from collections import Counter
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from streamworthy.criteria.confirmed import CONFIRMED
 from streamworthy.units import BYTES
 from tests.selftest.truth.beside import wait_until_quiet
 from tests.selftest.truth.groups import control_group, has_hierarchy
@@ -59,7 +60,8 @@ def made_lab(scratch, size_bytes, seed, patience_seconds):
 def ask(lab, setup, healthy, options):
     """Run the suite on a machine, with evicted shards: pages that another group paid for would be free."""
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=lab.folder))
-    tier = write_tier(folder / "truth.toml", healthy, **setup.plan)
+    asked = {gate: setup.times * value for gate, value in healthy.items()}
+    tier = write_tier(folder / "truth.toml", asked, **setup.plan)
     lab.volume.evict()
     return ask_suite(
         folder,
@@ -70,7 +72,7 @@ def ask(lab, setup, healthy, options):
     )
 
 
-def run_machines(scratch, size_bytes, seed, machines, *, options, patience_seconds, again=False):
+def run_machines(scratch, size_bytes, seed, machines, *, options, patience_seconds, again=False, confirm=False):
     """Make each machine in turn, when nobody else is on this one, and give its row; of one made again, the second."""
     order = list(machines)
     random.Random(seed).shuffle(order)  # noqa: S311 - no secret
@@ -88,7 +90,7 @@ def run_machines(scratch, size_bytes, seed, machines, *, options, patience_secon
                 wait_until_quiet(patience_seconds)
                 with ExitStack() as undo:
                     said = ask(lab, machine.make(lab, undo), healthy, (*_JUDGED, *options))
-                row = Row(machine=machine, size_bytes=size_bytes, seed=seed, said=said)
+                row = Row(machine=machine, size_bytes=size_bytes, seed=seed, said=said, confirm=confirm)
                 print_row(row)
                 if not row.problem:
                     break
@@ -139,6 +141,11 @@ def _arguments(arguments):
     add(
         "--again", action="store_true", help="make a machine once more whose cause was wrong: for one that others share"
     )
+    add(
+        "--confirm",
+        action="store_true",
+        help="at --depth full, machines whose cause can be shown by a change: it has to be; some 5 minutes each",
+    )
     add("--disturb", action="store_true", help="measure beside others, on a machine that is never quiet")
     add("--patience", type=float, default=60.0, metavar="SECONDS", help="to wait for others before each machine")
     return parser.parse_args(arguments)
@@ -157,9 +164,18 @@ def main(arguments=None):
         return int(any(word not in _NO_ALARM for _, word in words))
     machines = [machine for name, machine in MACHINES.items() if re.search(asked.only, name)]
     options, rows = ("--disturb",) if asked.disturb else (), []
+    if asked.confirm:
+        options += ("--depth", "full")
+        machines = [machine for machine in machines if machine.cause in CONFIRMED]
     for run in runs:
         for row in run_machines(
-            asked.scratch, *run, machines, options=options, patience_seconds=asked.patience, again=asked.again
+            asked.scratch,
+            *run,
+            machines,
+            options=options,
+            patience_seconds=asked.patience,
+            again=asked.again,
+            confirm=asked.confirm,
         ):
             rows.append(row)
             if asked.json:

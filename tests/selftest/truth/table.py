@@ -25,6 +25,7 @@ class Row:
     size_bytes: int
     seed: int
     said: Said
+    confirm: bool = False  # a change has to bear the cause out
 
     @property
     def read_per_token_bytes(self):
@@ -40,10 +41,10 @@ class Row:
             return f"{gate} is {word}, expected {' or '.join(self.machine.words)}: {self.said.bottleneck(gate)[2]}"
         if self.machine.reads and not self.read_per_token_bytes:
             return "nothing was read from the device: the machine is not what it seems"
-        named, _, why = self.said.bottleneck(gate)
+        named, sure, why = self.said.bottleneck(gate)
         if self.machine.cause and named != self.machine.cause:
             return f"the cause is {self.machine.cause}, told: {named}: {why}"
-        return ""
+        return f"not confirmed: {why}" if self.confirm and sure != "confirmed" else ""
 
     @property
     def record(self):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -44,6 +44,14 @@ def test_a_row_is_right_when_word_cause_and_device_agree(name, word, told, read,
     assert bool(row.problem) == bool(problem)
 
 
+def test_a_suspected_cause_is_wrong_where_a_change_has_to_bear_it_out():
+    """At depth full."""
+    told = "bottleneck=memory capacity ({}): again"
+    for sure, problem in (("suspected", "not confirmed: again"), ("confirmed", "")):
+        row = row_of("RAM 1/2", "FAIL", told.format(sure), device_bytes=2)
+        assert replace(row, confirm=True).problem == problem
+
+
 def test_a_run_that_wrote_no_facts_is_wrong_and_shows_what_it_printed(capsys):
     """A suite that broke is no healthy machine."""
     row = Row(machine=MACHINES["healthy"], size_bytes=1, seed=1, said=Said(facts={}, seconds=1.0, output="Traceback"))
@@ -69,6 +77,6 @@ def test_only_warm_runs_of_tokens_count():
 
 
 def test_every_cause_that_can_be_made_here_has_a_machine():
-    """Heat, a slow processor and slow memory cannot."""
-    not_made = {Cause.THROTTLING, Cause.COMPUTE, Cause.MEMORY_BANDWIDTH}
+    """Heat and slow memory cannot."""
+    not_made = {Cause.THROTTLING, Cause.MEMORY_BANDWIDTH}
     assert {machine.cause for machine in MACHINES.values()} == {"", *Cause} - not_made
