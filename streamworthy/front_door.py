@@ -8,20 +8,53 @@ the right one. Imports no pytest.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import sys
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 DEPTHS = ("quick", "standard", "full")
+_MOST_MARKS = 8
 
 
 def qualifying(config: Any) -> bool:  # noqa: ANN401 - pytest's Config, which the library does not import
     """Tell whether a session asks the machine (`-m qualify`) and not the code."""
-    return re.search(r"(?<!not )\bqualify\b", config.getoption("markexpr") or "") is not None
+    return selects_gates(config.getoption("markexpr") or "")
+
+
+def selects_gates(expression: str) -> bool:
+    """Tell whether a mark expression chooses tests for having the mark `qualify`; pytest names one that is wrong."""
+    words = set(re.findall(r"\w+", expression)) - {"and", "or", "not"}
+    if "qualify" not in words or len(words) > _MOST_MARKS:
+        return "qualify" in words
+    try:
+        tree = ast.parse(expression.strip(), mode="eval").body
+    except SyntaxError:
+        return True
+    others = sorted(words - {"qualify"})
+    return any(
+        _holds(tree, {*present, "qualify"}) and not _holds(tree, set(present))
+        for count in range(len(others) + 1)
+        for present in combinations(others, count)
+    )
+
+
+def _holds(node: ast.expr, present: set[str]) -> bool:
+    match node:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return all(_holds(value, present) for value in values)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(_holds(value, present) for value in values)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not _holds(operand, present)
+        case ast.Call(func=func):  # device(serial=1)
+            return _holds(func, present)
+    return isinstance(node, ast.Name) and node.id in present
 
 
 def pytest_addoption(parser: Any) -> None:  # noqa: ANN401 - pytest's Parser
@@ -57,6 +90,10 @@ def pytest_cmdline_main(config: Any) -> int | None:  # noqa: ANN401 - pytest's C
             "ERROR: the gates are not here: run `pytest -m qualify` in the folder that holds tests/gates\n"
         )
         return 4
+    for option, given in (("-c", config.getoption("inifilename")), ("--rootdir", config.getoption("rootdir"))):
+        if given and (config.invocation_params.dir / given).resolve() not in (suite, suite / "pyproject.toml"):
+            sys.stderr.write(f"ERROR: {option} {given}: not possible in a qualification: its folder is {suite}\n")
+            return 4
     if config.inipath is None or config.inipath.parent != suite:
         arguments = ["-c", str(suite / "pyproject.toml"), *map(str, config.invocation_params.args)]
         sys.stdout.flush()

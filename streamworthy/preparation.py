@@ -215,6 +215,7 @@ def _make_task(request: Request, tier: Tier, machine: Machine, subject: Subject)
         bytes_per_token=subject.sizes.bytes_per_token,
         plan=tier.plan,
         threads=_threads(tier, machine),
+        performance_cores_count=machine.cpu.performance_cores_count,
         available_bytes=_available(machine.memory),
         devices=_devices(machine),
         disk_bytes_per_second=roofs.disk_bytes_per_second,

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamworthy.applies import applying_fix, check_applies, choose_tier
-from streamworthy.criteria.statistical import asked_gates
+from streamworthy.criteria.clock import despite_battery
+from streamworthy.criteria.statistical import COMPUTED, asked_gates
 from streamworthy.errors import ProbeError, StreamworthyError, UsageError
 from streamworthy.facts.workload import NOTHING_MEASURED
 from streamworthy.preparation import (
@@ -24,6 +25,7 @@ from streamworthy.preparation import (
     make_pool,
     make_scratch,
 )
+from streamworthy.probes.frequency import probe_governor
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.report.facts_file import learned, write_facts
 from streamworthy.report.identity import hidden_names, read_salt
@@ -142,6 +144,8 @@ class Qualification:
         limit = self.tier.limits.get(gate) if self.tier else None
         if limit is not None:
             found = soften(found, level=limit.level, unknown=limit.unknown)
+        if gate in COMPUTED and self._on_battery():
+            found = despite_battery(found)
         if found.word in (Word.FAIL, Word.ERROR, Word.INCONCLUSIVE):
             found = self._waive(gate, found)
         outcome = Outcome(
@@ -154,6 +158,14 @@ class Qualification:
         )
         self.outcomes[gate] = outcome
         return outcome
+
+    def _on_battery(self) -> bool:
+        """Tell it of the run's beginning and of now: a plug may be pulled in between."""
+        try:
+            machine = self.machine
+            return bool(machine and (machine.governor.on_battery or probe_governor(machine.root).on_battery))
+        except ProbeError:
+            return False
 
     def _waive(self, gate: str, found: Verdict) -> Verdict:
         machine = self.host if self.machine else ""
@@ -215,13 +227,14 @@ class Qualification:
         return self._names.get(self.host, self.host)
 
     def end(self, *, interrupted: bool) -> None:
-        """End the engine and say the closing word; an interrupted run decides nothing."""
+        """End the engine and say the closing word; an interrupted run decides nothing but what failed by then."""
         if self.pool is not None:
             self.pool.close()
         if self.bench is not None:
             self.bench.disk.close()
         words = [outcome.verdict.word for outcome in self.outcomes.values()]
-        self.closing = Closing.UNDECIDED if interrupted else close(words, complete=self.complete)
+        undecided = interrupted and Word.FAIL not in words
+        self.closing = Closing.UNDECIDED if undecided else close(words, complete=self.complete)
         tier = self.tier.name if self.tier else None
         self.notes = list(self.waivers.notes(used=self._waived(), machine=self.host, tier=tier))
         if self.request.self_check and self.pool is not None and self.tier is not None:
@@ -231,15 +244,16 @@ class Qualification:
     def _waived(self) -> frozenset[str]:
         return frozenset(gate for gate, outcome in self.outcomes.items() if outcome.verdict.word is Word.WAIVED)
 
-    def write(self) -> None:
-        """Finish the JUnit file and write facts.json beside it; nothing without a report folder."""
+    def write(self, junit: Path | None) -> None:
+        """Finish the JUnit file that pytest wrote, None where it wrote none, and write facts.json into the report."""
         folder = self.request.report
-        if folder is None:
+        if folder is None and junit is None:
             return
-        properties = suite_properties(self)
-        hidden = self.hidden
-        write_facts(folder / "facts.json", self._facts(properties), hidden)
-        finish_junit(folder / "junit.xml", properties, hidden)
+        properties, hidden = suite_properties(self), self.hidden
+        if folder is not None:
+            write_facts(folder / "facts.json", self._facts(properties), hidden)
+        if junit is not None:
+            finish_junit(junit, properties, hidden)
 
     def _facts(self, properties: dict[str, str]) -> dict[str, object]:
         sources: dict[str, object] = {"machine": self.machine, "model": self.subject, "performance": self.pool}

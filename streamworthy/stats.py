@@ -53,6 +53,7 @@ class Decision:
     looked_interval: Interval | None  # None where the plan does not look
     serial: Serial
     trend: Trend
+    turns: bool  # the trend took a word back
     reason: str  # one line
 
     def evidence(self, write: Callable[[float], str]) -> tuple[str, ...]:
@@ -95,6 +96,7 @@ def decide(samples: Sequence[float], limit: float, *, at_least: bool, plan: Sequ
         looked_interval=None if critical is None else _looked_interval(used, critical, plan),
         serial=serial,
         trend=drift,
+        turns="drift" in doubt,
         reason=doubt or _reason(step, count, sum(meeting[:count]), plan),
     )
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from streamworthy.criteria.picture import Picture
+    from streamworthy.facts.workload import Workload
 
 NEAR_NOTHING_SHARE = 0.02  # of a token's bytes: logs, late binding, a page that DAMON took
 _SWAPPED_SHARE, _SWAPPED_BYTES_PER_SECOND = 0.3, 10**6
@@ -178,18 +179,25 @@ def _disk_is_slow(seen: Picture) -> bool:
 def _disk(seen: Picture) -> Bottleneck:
     wait = "" if seen.io_wait_share is None else f", which is waited for {format_share(seen.io_wait_share)} of the time"
     best = seen.workload.measured.disk_bytes_per_second
-    if best is not None and seen.read_bytes_per_second < _FAULTS_BIND_SHARE * best:
+    faults_bind = best is not None and seen.read_bytes_per_second < _FAULTS_BIND_SHARE * best
+    if faults_bind and best is not None:
         wait += f"; the drive gives {format_rate(best)} past the page cache, so page faults bind and not the drive"
     return Bottleneck(
         word=Cause.DISK,
         reason=f"{format_bytes(seen.read_per_token_bytes)} {'a token' if seen.tokens_per_second else 'in all'} come at "
         f"{format_rate(seen.read_bytes_per_second)}{wait}",
-        fix=(
-            "see disk.sequential_read and disk.slab_read: what the drive gives without an engine",
-            "lsblk -o +TRAN",
-            *_prompt_fix(seen),
-        ),
+        fix=(*(_FAULTS_FIX if faults_bind else _DISK_FIX), *_prompt_fix(seen)),
     )
+
+
+_DISK_FIX = (
+    "see disk.sequential_read and disk.slab_read: what the drive gives without an engine",
+    "lsblk -o +TRAN",
+)
+_FAULTS_FIX = (
+    "no other drive: in [engine] as many threads as there are cores, since each waits for one fault at a time",
+    "cat /sys/block/*/queue/read_ahead_kb   # what one fault brings; see storage.read_ahead for the size that fits",
+)
 
 
 def _prompt_fix(seen: Picture) -> tuple[str, ...]:
@@ -215,8 +223,15 @@ def _processor(seen: Picture) -> Bottleneck:
         word=Cause.COMPUTE,
         reason=f"nothing is read, weights come at {format_rate(part * roof)} of the {whose} memory's "
         f"{format_rate(roof)}{cores}",
-        fix=("lscpu | grep -E 'Flags|MHz'", "in [engine]: threads = the number of physical cores"),
+        fix=("lscpu | grep -E 'Flags|MHz'", _threads_fix(work)),
     )
+
+
+def _threads_fix(work: Workload) -> str:
+    fast = work.performance_cores_count
+    if fast is None or fast >= work.threads_count:
+        return "in [engine]: threads = the number of physical cores"
+    return f"in [engine]: threads = {fast}    # the performance cores alone: each step waits for the slowest core"
 
 
 _SETTINGS: tuple[Callable[[Picture], Bottleneck | None], ...] = (_swap, _copied_weights, _few_cores, _throttled)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.plan import EnginePlan
 
 _POINTER_BITS = 64
+_QUOTA_FIX = "run inside the container with its own /sys/fs/cgroup mounted, or judge the host itself"
 _RAISE_QUOTA = (
     "raise the quota: docker run --cpus=N, resources.limits.cpu of the pod, systemctl set-property UNIT CPUQuota=N00%"
 )
@@ -51,8 +52,10 @@ def physical_cores(cpu: CpuFacts, plan: EnginePlan, limit: Limit) -> Verdict:
     """
     cores = cpu.usable_cores_count
     if cores is None:
+        topology = cpu.physical_cores_count is None
         return unknown(
-            f"physical cores are not known: {cpu.cores_unknown}", "mount /sys, then: lscpu -e=CPU,CORE,SOCKET"
+            f"physical cores are not known: {cpu.cores_unknown}",
+            "mount /sys, then: lscpu -e=CPU,CORE,SOCKET" if topology else _QUOTA_FIX,
         )
     cause, fix = _why_few(cpu)
     found = within(cores, limit, COUNT, cause=cause, fix=fix, evidence=_core_evidence(cpu))
@@ -63,10 +66,26 @@ def physical_cores(cpu: CpuFacts, plan: EnginePlan, limit: Limit) -> Verdict:
         found,
         word=Word.FAIL,
         required=f"{found.required}, and {plan.threads} threads at once",
-        cause=f"the tier's engine starts {plan.threads} threads, of which {most} may run at once (affinity or CPU "
-        "quota): the others wait, and all wait for them",
-        fix=(f"in [engine] of the tier: threads = {min(most, cores)}", f"or {_RAISE_QUOTA}"),
+        cause=f"the tier's engine starts {plan.threads} threads, of which {most} may run at once ({_why_bound(cpu)}): "
+        "the others wait, and all wait for them",
+        fix=(f"in [engine] of the tier: threads = {min(most, cores)}", *_unbind_fix(cpu)),
     )
+
+
+def _why_bound(cpu: CpuFacts) -> str:
+    if cpu.quota_cores is not None and cpu.quota_cores < (cpu.allowed_count or cpu.online_count):
+        return f"CPU quota of {cpu.quota_cores:.2f}"
+    if cpu.allowed_count is not None and cpu.allowed_count < cpu.online_count:
+        return f"affinity to {cpu.allowed_count} of {cpu.online_count} logical CPUs"
+    return f"the machine has {cpu.online_count} logical CPUs"
+
+
+def _unbind_fix(cpu: CpuFacts) -> tuple[str, ...]:
+    if cpu.quota_cores is not None and cpu.quota_cores < (cpu.allowed_count or cpu.online_count):
+        return (f"or {_RAISE_QUOTA}",)
+    if cpu.allowed_count is not None and cpu.allowed_count < cpu.online_count:
+        return ("or start without taskset or --cpuset-cpus",)
+    return ()
 
 
 def _why_few(cpu: CpuFacts) -> tuple[str, tuple[str, ...]]:
@@ -86,6 +105,7 @@ def _core_evidence(cpu: CpuFacts) -> tuple[str, ...]:
     allowed = "no affinity" if cpu.allowed_count is None else str(cpu.allowed_count)
     return (
         f"physical_cores_in_affinity={cpu.physical_cores_count}",
+        f"performance_cores={'all alike' if cpu.performance_cores_count is None else cpu.performance_cores_count}",
         f"logical_cpus_allowed={allowed}",
         f"logical_cpus_online={cpu.online_count}",
         f"cpu_quota={'none' if cpu.quota_cores is None else f'{cpu.quota_cores:.2f}'}",
@@ -104,27 +124,37 @@ def instruction_set(cpu: CpuFacts, limit: Limit) -> Verdict:
     return verdict(
         Word.FAIL if missing else Word.PASS,
         measured=f"without {WORDS.format(missing)}" if missing else WORDS.format(wanted) or "nothing asked",
-        required=WORDS.format(wanted) or "nothing",
+        required=f"all of {WORDS.format(wanted)}" if wanted else "nothing",
         cause=_why_missing(cpu, missing) if missing else "",
-        fix=_masked_fix(cpu) if missing else (),
+        fix=_missing_fix(cpu, missing) if missing else (),
         evidence=(f"model_name={cpu.model_name or 'not told'}",),
     )
 
 
 def _why_missing(cpu: CpuFacts, missing: tuple[str, ...]) -> str:
     words = WORDS.format(missing)
+    if set(missing) <= set(cpu.partial_flags):
+        return f"some of the CPUs that this process may use have no {words}, and a thread may run on any of them"
     if cpu.hypervisor:
         return f"the guest sees no {words}: the host's processor lacks it, or the hypervisor hides it"
-    return f"the processor has no {words}, or not on every core that this process may use"
+    return f"the processor has no {words}"
 
 
-def _masked_fix(cpu: CpuFacts) -> tuple[str, ...]:
+def _missing_fix(cpu: CpuFacts, missing: tuple[str, ...]) -> tuple[str, ...]:
+    if set(missing) <= set(cpu.partial_flags):
+        return (
+            f"grep -oE '^processor.*|{missing[0]}' /proc/cpuinfo    # the CPUs that have it",
+            "taskset -c LIST COMMAND    # those alone",
+        )
     if cpu.hypervisor:
         return (
             "on the host: grep -c avx2 /proc/cpuinfo",
             "pass the processor through: qemu -cpu host, libvirt host-passthrough",
         )
-    return ("choose a machine with these instruction sets",)
+    return (
+        "choose a machine with these instruction sets",
+        "or build the engine on this machine: it runs without them, several times slower; then --tier ./mine.toml",
+    )
 
 
 @bounds(accept=required(WORDS))

@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from streamworthy.units import Kind
 
 _DEEPER = ("pytest -m qualify --depth full",)
+_SLOWING = (
+    "sensors; sudo nvme smart-log /dev/nvme0n1   # each episode is slower than the one before: heat?",
+    "free -h; ps aux --sort=-rss | head   # or somebody who takes more and more memory",
+)
+_SPEEDING = ("run again at once: each episode is faster than the one before, as while caches fill and clocks rise",)
 _AGAIN = ("run again on a quiet machine that has reached its working temperature",)
 
 
@@ -83,7 +88,7 @@ def _judge(series: Series, limit: Limit, question: Question, told: Told) -> Verd
     found, values, write = decision(series, question), question.values(series), question.kind.format
     facts = (*found.evidence(write), *evidence(series, write, values))
     if found.step in (Step.CONTINUE, Step.INCONCLUSIVE):
-        shown = open_verdict(write, values, *_open_reason(series, found), facts)
+        shown = open_verdict(write, values, *_open_reason(series, found, question), facts)
         softly = found.step is Step.INCONCLUSIVE and limit.level == "advise"  # what is only advised leaves no run open
         word = Word.ADVICE if softly else shown.word
         return replace(shown, word=word, required=told.required, value=found.median, unit=question.kind.unit)
@@ -98,8 +103,11 @@ def _judge(series: Series, limit: Limit, question: Question, told: Told) -> Verd
     )
 
 
-def _open_reason(series: Series, found: Decision) -> tuple[str, tuple[str, ...]]:
+def _open_reason(series: Series, found: Decision, question: Question) -> tuple[str, tuple[str, ...]]:
     """Say why a series is open, and what to do: go on to the next look, or, after the last one, look harder."""
+    if found.turns:
+        worse = (found.trend.tau < 0) is question.at_least
+        return found.reason, _SLOWING if worse else _SPEEDING
     if found.step is Step.INCONCLUSIVE:
         return found.reason, _DEEPER if series.depth == "quick" else _AGAIN
     if not series.refused:

@@ -21,14 +21,16 @@ def ledger(facts: LedgerFacts, limit: Limit) -> Verdict:
     """Judge what has to stay in memory against what there is.
 
     Anonymous memory and dense weights, which every token reads, always have to; experts only where the tier holds all
-    ``weights_in_memory`` instead of streaming them. ``reserve`` is left to the system.
+    ``weights_in_memory`` instead of streaming them, or where its engine is told to hold them: repacked, read or locked.
+    ``reserve`` is left to the system.
     """
     if facts.partial:
         return unknown(
             "shards are missing or broken, so the sizes of the weights are not known",
             "see the gates shards.complete and shards.headers",
         )
-    holds_all = bool(limit.values["weights_in_memory"])
+    holds_all = bool(limit.values["weights_in_memory"]) or bool(facts.held)
+    told = "" if limit.values["weights_in_memory"] else facts.held  # a contradiction in the tier comes first
     reserve = int(limit.values["reserve"])
     lines = (*facts.anonymous, facts.dense, *((facts.experts,) if holds_all else ()))
     need = sum(line.size_bytes for line in lines) + reserve
@@ -39,17 +41,21 @@ def ledger(facts: LedgerFacts, limit: Limit) -> Verdict:
         required=f"at most {format_bytes(facts.available_bytes)} ({facts.available_basis})",
         value=float(need),
         unit=BYTES.unit,
-        cause=_cause(lines, reserve, short, holds_all=holds_all) if short > 0 else "",
-        fix=_fix(facts, holds_all=holds_all) if short > 0 else (),
+        cause=_cause(lines, reserve, short, holds_all=holds_all, held=told) if short > 0 else "",
+        fix=((_STREAM_FIX,) * bool(told) + _fix(facts, holds_all=holds_all)) if short > 0 else (),
         evidence=tuple(_evidence(facts, lines, reserve, need, holds_all=holds_all)),
     )
 
 
-def _cause(lines: Iterable[LedgerLine], reserve: int, short: int, *, holds_all: bool) -> str:
+_STREAM_FIX = 'in [engine]: mmap = true, repack = false, lock = "nothing"    # experts then stay in the files'
+
+
+def _cause(lines: Iterable[LedgerLine], reserve: int, short: int, *, holds_all: bool, held: str) -> str:
     parts = {line.name: line.size_bytes for line in lines} | {"reserve, which the tier leaves to the system": reserve}
     largest = max(parts, key=lambda name: parts[name])
     whole = "the whole model" if holds_all else "what every token needs"
-    return f"{whole} is {format_bytes(short)} too large; most of it: {largest}, {format_bytes(parts[largest])}"
+    cause = f"{whole} is {format_bytes(short)} too large; most of it: {largest}, {format_bytes(parts[largest])}"
+    return f"{held}: {cause}" if held else cause
 
 
 def _fix(facts: LedgerFacts, *, holds_all: bool) -> tuple[str, ...]:

@@ -75,6 +75,7 @@ _NO_NUMA = (
     "numactl --interleave=all COMMAND  # spreads buffers over the nodes and leaves read-ahead as it is",
 )
 _DIRECT_IO = ("start the engine without direct I/O (--no-direct-io, or --load-mode mmap), or take a newer build",)
+_CANNOT_MAP = ("build the engine on this machine: what is installed was made for a system without mmap",)
 _NO_COPY = ("set mmap = true and repack = false in the tier's [engine] table, use an engine that obeys",)
 
 
@@ -135,7 +136,9 @@ def _mapping_evidence(mapping: Mapping, engine: EngineState) -> tuple[str, ...]:
 
 
 def _copy_fix(engine: EngineState) -> tuple[str, ...]:
-    return _DIRECT_IO if engine.unmapped.startswith("direct I/O") else _NO_COPY
+    if engine.unmapped.startswith("mmap is not supported"):
+        return _CANNOT_MAP
+    return _DIRECT_IO if engine.unmapped.startswith(("direct", "load_mode = dio")) else _NO_COPY
 
 
 def _copy_cause(engine: EngineState, *, mapped: bool, lean: bool) -> str:

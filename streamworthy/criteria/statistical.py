@@ -23,6 +23,8 @@ QUESTIONS: dict[str, Callable[[Series, Limit], Question | None]] = {
     "decode.warm_rate": decode.question,
 }
 
+COMPUTED = frozenset((*QUESTIONS, "bandwidth.read", "decode.efficiency", "decode.stalls"))  # the clock counts in these
+
 
 def asked_gates(limits: Mapping[str, Limit]) -> tuple[str, ...]:
     """Name the gates of a tier that share the family error; each has to be told apart from chance."""

@@ -50,7 +50,7 @@ class Child:
         """Import the engine, which takes longer than loading a small model."""
         try:
             self._imported = Llama(sys.stderr)
-        except (ImportError, OSError) as error:  # OSError: its shared library cannot be loaded
+        except (ImportError, OSError, RuntimeError) as error:  # the latter two: its shared library cannot be loaded
             return {"import": f"{type(error).__name__}: {error}"}
         self._base_bytes = self._status()["RssAnon"]
         return {}

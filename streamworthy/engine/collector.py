@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from streamworthy.bench.disturbers import find_disturbers
 from streamworthy.engine.cold import run_cold
-from streamworthy.engine.death import EngineDiedError
+from streamworthy.engine.death import LESS_MEMORY, EngineDiedError
 from streamworthy.engine.interventions import WINDOWS
 from streamworthy.engine.session import StateError, UnfulfilledError, stays_on_disk
 from streamworthy.engine.warm import WarmSource
+from streamworthy.engine.wishes import LOCK_ALL
 from streamworthy.errors import ProbeError
 from streamworthy.facts.cause import Cause
 from streamworthy.facts.episode import EngineFailure
@@ -97,7 +98,7 @@ class Collector:
             found.stopped_by = Cause.CACHE_DISTURBED
         except ProbeError as error:
             log = error.log if isinstance(error, EngineDiedError) else ()
-            found.failure = EngineFailure(message=error.message, fix=tuple(error.fix.splitlines()), log=log)
+            found.failure = EngineFailure(message=error.message, fix=tuple(self._fix_of(error).splitlines()), log=log)
             found.stopped_by = self._cause_of(error)
             self.close()
 
@@ -109,6 +110,18 @@ class Collector:
             return None
         copies = not stays_on_disk(self._task)
         return Cause.ENGINE_CONFIGURATION if copies else Cause.MEMORY_CAPACITY
+
+    def _fix_of(self, error: ProbeError) -> str:
+        """Give the error's remedy; where memory was short, that of what the tier asks to be held in it."""
+        if error.fix != LESS_MEMORY:
+            return error.fix
+        plan = self._task.plan
+        if plan.repack:
+            return "in [engine]: repack = false    # the copy of the weights did not fit beside what else is needed"
+        if not plan.mmap:
+            return "in [engine]: mmap = true    # all weights were read into memory"
+        lock = ', or lock = "nothing"' if plan.lock_bytes == LOCK_ALL else ""
+        return f"in [engine]: less context_tokens{lock}; or give the engine more memory"
 
     def intervene(self, found: Collected) -> None:
         """Change one thing at a time beside the warm engine, once, where the budget of its kind allows it."""

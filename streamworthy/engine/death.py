@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from streamworthy.probes.sysroot import Sysroot
 
 LOG_TAIL_LINES = 12
+_SHELL = 128
+_NO_MEMORY = re.compile(r"insufficient memory|std::bad_alloc|failed to allocate")
+LESS_MEMORY = "lower context_tokens in the tier's [engine] table, set repack = false, or give the engine more memory"
 _OOM_KILL = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
 
 
@@ -73,17 +76,22 @@ def explain_death(status: int, *, doing: str, log: str, before: OomCounters, aft
     """
     lines = clean_log(log)
     grown = _grown(before, after)
-    if status >= 0:
+    if _SHELL < status <= _SHELL + signal.NSIG:  # a wrapper around Python gives a signal as a shell does
+        status = _SHELL - status
+    starved = [line for line in lines if _NO_MEMORY.search(line)]
+    if status == -signal.SIGABRT and starved:  # what is asserted is only that memory was given
+        message, fix = f"SIGABRT for lack of memory: {starved[-1]}", LESS_MEMORY
+    elif status >= 0:
         message, fix = f"ended with exit status {status}: {_last(lines)}", "see the log lines with this verdict"
     elif -status == signal.SIGKILL:
         message, fix = _explain_kill(grown, counted=before != _NOT_COUNTED)
     else:
-        message, fix = _explain_signal(-status, lines)
+        message, fix = _explain_signal(-status, lines, importing=doing == "prepare")
     return EngineDiedError(
         f"engine: while asked to {doing}: {message}",
         fix=fix,
         log=tuple(lines[-LOG_TAIL_LINES:]),
-        out_of_memory=-status == signal.SIGKILL and bool(grown),
+        out_of_memory=(-status == signal.SIGKILL and bool(grown)) or (-status == signal.SIGABRT and bool(starved)),
     )
 
 
@@ -102,7 +110,7 @@ def _explain_kill(grown: list[str], *, counted: bool) -> tuple[str, str]:
     if grown:
         return (
             f"killed by the kernel for lack of memory (oom_kill {', '.join(grown)})",
-            "lower context_tokens in the tier's [engine] table, set repack = false, or give the engine more memory",
+            LESS_MEMORY,
         )
     if not counted:
         return "killed (SIGKILL), likely for lack of memory: this kernel does not count", "dmesg | grep -i oom"
@@ -112,10 +120,12 @@ def _explain_kill(grown: list[str], *, counted: bool) -> tuple[str, str]:
     )
 
 
-def _explain_signal(number: int, lines: list[str]) -> tuple[str, str]:
+def _explain_signal(number: int, lines: list[str], *, importing: bool) -> tuple[str, str]:
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
     if number == signal.SIGILL:
         return f"{name}: illegal instruction, the engine was built for another CPU", REBUILD
+    if importing:  # no shard is open yet
+        return f"{name} while its libraries were loaded: one is cut short, or made for another system", REBUILD
     if number == signal.SIGBUS:
         return f"{name}: a mapped shard shrank or its device failed to read", "sha256sum -c SHA256SUMS; dmesg | tail"
     if number == signal.SIGABRT:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from streamworthy.engine.remedies import REBUILD
 from streamworthy.engine.wishes import LOCK_ALL
 from streamworthy.facts.episode import EngineState
 from streamworthy.units import format_bytes
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
     from streamworthy.engine.log import LogFacts
     from streamworthy.facts.plan import EnginePlan
 
+_OBEYING = "use an engine build that knows these settings, or change the tier's [engine] table"
+_NO_GPU = f"{REBUILD}    # with no GPU in CMAKE_ARGS\nor hide it: CUDA_VISIBLE_DEVICES= ROCR_VISIBLE_DEVICES="
+_LOCK = (
+    "raise 'memlock' for this user in /etc/security/limits.conf, or LimitMEMLOCK of the service: see memory.memlock\n"
+    'or lock = "nothing" in the tier\'s [engine] table'
+)
 _LOCKED_SHARE = 0.98  # the engine locks from the first tensor to the last, headers stay out
 
 
@@ -49,10 +56,18 @@ def unfulfilled(
         (log.slots_count in {plan.parallel_slots, None}, "parallel slots", plan.parallel_slots, log.slots_count),
         (log.ubatch_tokens in {ubatch, None}, "ubatch", ubatch, log.ubatch_tokens),
         (plan.mmap or "mmap" not in log.load_mode, "no mmap", "none", log.load_mode),
+        (not log.gpus, "CPU only", "no GPU", ", ".join(log.gpus)),
         (_window_is_full(plan, log), "swa_full", plan.context_tokens, log.smallest_kv_cells),
         _lock_check(plan, state, log, tensor_bytes),
     )
     return tuple(f"{wish}: asked for {asked}, the engine has {has}" for sound, wish, asked, has in checks if not sound)
+
+
+def vain_fix(log: LogFacts) -> str:
+    """Give the remedy for wishes in vain: a device and a limit have their own, the rest is the build or the tier."""
+    fixes = [_NO_GPU] if log.gpus else []
+    fixes += [_LOCK] if log.lock_failure else []
+    return "\n".join(fixes) or _OBEYING
 
 
 def _window_is_full(plan: EnginePlan, log: LogFacts) -> bool:

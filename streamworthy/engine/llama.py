@@ -7,6 +7,7 @@ Every call that matters is timed by CLOCK_MONOTONIC, which all processes share. 
 from __future__ import annotations
 
 import ctypes
+import os
 import resource
 import time
 from pathlib import Path
@@ -36,7 +37,7 @@ class Llama:
     """One model and one context. ``log`` receives the engine's lines, its debug output left out."""
 
     def __init__(self, log: TextIO) -> None:
-        """Import the binding; raises ImportError as the import does, OSError when its library cannot be loaded."""
+        """Import the binding; raises ImportError as the import does, OSError or RuntimeError without its library."""
         from llama_cpp import llama_cpp
 
         self.api: Any = llama_cpp
@@ -46,6 +47,7 @@ class Llama:
         self._vocabulary: Any = None
         self._words_count = 0
         self._continuation: list[int] = []
+        self._no_devices = (ctypes.c_void_p * 1)(None)
 
     def _keep_log(self, log: TextIO) -> Any:  # noqa: ANN401 - a ctypes function
         last = 0
@@ -72,9 +74,11 @@ class Llama:
             api.llama_numa_init(strategy)
         model = api.llama_model_default_params()
         _assign(model, model_assignments(plan, _fields(model), constants))
+        if "devices" in _fields(model):  # an empty list: no GPU, whatever the build has; without a list, all
+            model.devices = ctypes.cast(self._no_devices, ctypes.c_void_p)
         context = api.llama_context_default_params()
         _assign(context, context_assignments(plan, threads, _fields(context)))
-        self._model = api.llama_model_load_from_file(str(path).encode(), model)
+        self._model = api.llama_model_load_from_file(os.fsencode(path), model)
         if not self._model:
             return False
         self._vocabulary = api.llama_model_get_vocab(self._model)
@@ -218,4 +222,4 @@ def _load_backends(api: Any) -> None:  # noqa: ANN401 - the binding's module
     """
     folder = Path(api.__file__).parent / "lib"
     if any(folder.glob("libggml-cpu-*.so")):
-        api._lib.ggml_backend_load_all_from_path(str(folder).encode())  # noqa: SLF001 - the binding's only handle
+        api._lib.ggml_backend_load_all_from_path(os.fsencode(folder))  # noqa: SLF001 - the binding's only handle

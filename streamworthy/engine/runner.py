@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, Any
 from streamworthy.children import child_environment, module_command
 from streamworthy.closing import Closing
 from streamworthy.engine.death import LOG_TAIL_LINES, EngineDiedError, explain_death, read_oom_counters
-from streamworthy.engine.log import clean_log, explain_refusal
-from streamworthy.engine.remedies import INSTALL
+from streamworthy.engine.log import NO_MEMORY, clean_log, explain_refusal
+from streamworthy.engine.remedies import import_fix
 from streamworthy.errors import ProbeError, UsageError
 from streamworthy.probes.sysroot import Sysroot
 from streamworthy.units import format_seconds
@@ -100,12 +100,16 @@ class Engine(Closing):
 
     def _judge(self, command: str, answer: dict[str, Any]) -> dict[str, Any]:
         if "import" in answer:
-            raise self._error(f"engine: llama_cpp cannot be imported: {answer['import']}", fix=INSTALL)
+            raise self._error(
+                f"engine: llama_cpp cannot be imported: {answer['import']}", fix=import_fix(answer["import"])
+            )
         if "refused" in answer:
             line, meaning, fix = explain_refusal(self.log_text())
             cause = f"{meaning}: {line}" if meaning else line
             raise self._error(
-                f"engine: the model was refused: {cause}", fix=fix or "see the log lines with this verdict"
+                f"engine: the model was refused: {cause}",
+                fix=fix or "see the log lines with this verdict",
+                out_of_memory=meaning.startswith(NO_MEMORY),
             )
         if "error" in answer:
             raise self._error(f"{answer['error']} ({command})", fix=answer["fix"])
@@ -149,8 +153,9 @@ class Engine(Closing):
         after = read_oom_counters(self._root)
         return explain_death(status, doing=command, log=self.log_text(), before=self._oom, after=after)
 
-    def _error(self, message: str, *, fix: str) -> EngineDiedError:
-        return EngineDiedError(message, fix=fix, log=tuple(clean_log(self.log_text())[-LOG_TAIL_LINES:]))
+    def _error(self, message: str, *, fix: str, out_of_memory: bool = False) -> EngineDiedError:
+        log = tuple(clean_log(self.log_text())[-LOG_TAIL_LINES:])
+        return EngineDiedError(message, fix=fix, log=log, out_of_memory=out_of_memory)
 
     def _pipe_in(self) -> Any:  # noqa: ANN401 - IO[bytes], never None as we asked for a pipe
         return self._process.stdin

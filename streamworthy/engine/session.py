@@ -11,7 +11,7 @@ from streamworthy.bench.residency import residency
 from streamworthy.bench.sampler import Sampler
 from streamworthy.closing import Closing
 from streamworthy.engine.build import engine_build
-from streamworthy.engine.effects import engine_state, unfulfilled
+from streamworthy.engine.effects import engine_state, unfulfilled, vain_fix
 from streamworthy.engine.log import parse_log
 from streamworthy.engine.wishes import LOCK_ALL
 from streamworthy.errors import EngineError
@@ -157,7 +157,7 @@ class Session(Closing):
         if missing:
             raise UnfulfilledError(
                 f"engine: asked in vain: {'; '.join(missing)}",
-                fix="use an engine build that knows these settings, or change the tier's [engine] table",
+                fix=vain_fix(log),
             )
         return state
 

@@ -40,6 +40,7 @@ class EngineTask:
     bytes_per_token: int  # cold
     plan: EnginePlan
     threads: int
+    performance_cores_count: int | None  # as CpuFacts has it
     available_bytes: int
     devices: tuple[str, ...]  # leaf block devices as in diskstats; empty: not known
     disk_bytes_per_second: float
@@ -58,6 +59,7 @@ class EngineTask:
             bytes_per_token=self.bytes_per_token,
             slab_bytes=self.slab_bytes,
             threads_count=self.threads,
+            performance_cores_count=self.performance_cores_count,
             read_ahead=self.read_ahead,
             fault_bytes_per_second=self.fault_bytes_per_second,
             memory_bytes_per_second=self.memory_bytes_per_second,

@@ -43,6 +43,8 @@ def _load_wishes(
         return {
             "mmap": ({"use_mmap": plan.mmap}, "load_mode or use_mmap"),
             "mlock": ({"use_mlock": lock}, "load_mode or use_mlock"),
+            # on by default from December 2025 to January 2026, where it won over mmap (pull requests 18166, 19109)
+            **({"no direct I/O": ({"use_direct_io": False}, "")} if "use_direct_io" in fields else {}),
         }
     name = f"LLAMA_LOAD_MODE_{_LOAD_MODES[plan.mmap, lock]}"
     if name not in constants:
@@ -74,6 +76,8 @@ def context_assignments(plan: EnginePlan, threads: int, fields: Collection[str])
         "threads": ({"n_threads": threads, "n_threads_batch": threads}, "n_threads, n_threads_batch"),
         "KV type": ({"type_k": kv, "type_v": kv}, "type_k, type_v"),
         "full sliding-window cache": ({"swa_full": plan.swa_full}, "swa_full"),
+        # a build for GPUs sends large products there although no layer is; older builds have neither field
+        **{name: ({name: False}, name) for name in ("op_offload", "offload_kqv") if name in fields},
     }
     return _fulfil(wishes, fields)
 

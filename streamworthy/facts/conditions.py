@@ -13,6 +13,7 @@ class GovernorFacts:
     active: bool  # the driver leaves the clock to the processor, where "powersave" means balanced
     governors: tuple[str, ...]
     preferences: tuple[str, ...]  # energy_performance_preference; empty: only processors that choose themselves have it
+    highest_share: float | None  # the clock that is allowed, of the highest there is; None: no cpufreq
     on_battery: bool | None  # None: no battery
 
 

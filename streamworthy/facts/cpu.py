@@ -10,7 +10,8 @@ from dataclasses import dataclass
 class CpuFacts:
     """The processor within this process's affinity and CPU quota.
 
-    ``flags`` are those that every allowed CPU has, in /proc/cpuinfo's spelling, sorted.
+    ``flags`` are those that every allowed CPU has, in /proc/cpuinfo's spelling, sorted; ``partial_flags`` those that
+    only some of them have.
     """
 
     architecture: str  # "x86_64", "aarch64": as uname -m says, arm64 and amd64 written as Linux does
@@ -18,9 +19,11 @@ class CpuFacts:
     model_name: str | None  # None: aarch64 kernels print part numbers only
     hypervisor: bool  # cpuinfo's flag; always False on aarch64, whose kernels do not print it
     flags: tuple[str, ...] | None  # None: kernels other than Linux, architectures without flags in cpuinfo
+    partial_flags: tuple[str, ...]
     online_count: int  # logical CPUs
     allowed_count: int | None  # logical CPUs within affinity; None: macOS has no affinity
     physical_cores_count: int | None  # within affinity; None: no topology is told, cores_unknown says why
+    performance_cores_count: int | None  # of them; None: all are of one kind, or the kernel does not tell kinds
     quota_cores: float | None  # CPU seconds a second allowed by control groups; None: no quota
     cores_unknown: str  # why cores or quota are unknown; empty when they are known
 

@@ -50,3 +50,4 @@ class LedgerFacts:
     available_bytes: int
     available_basis: str  # "MemAvailable", or the control group that leaves less
     partial: bool
+    held: str  # the wish by which the engine holds all weights in memory; "" where they stay in the files

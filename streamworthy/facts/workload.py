@@ -28,6 +28,7 @@ class Workload:
     bytes_per_token: int  # dense weights and the experts used, all of them cold
     slab_bytes: int | None  # the largest expert of one tensor; None: a dense model
     threads_count: int  # that the engine computes with
+    performance_cores_count: int | None  # None: the cores are of one kind, or not told apart
     read_ahead: ReadAheadFacts | None  # of the devices that hold the shards; None: not known
     fault_bytes_per_second: float  # the tier's disk as page faults on slabs use it
     memory_bytes_per_second: float  # the tier's, read only

@@ -40,7 +40,16 @@ def draw_ledger(
         available_bytes=available,
         available_basis=_basis(memory, available),
         partial=sizes.partial,
+        held=_held(plan),
     )
+
+
+def _held(plan: EnginePlan) -> str:
+    if plan.repack:
+        return "repack = true copies the weights into the engine's own memory"
+    if not plan.mmap:
+        return "mmap = false reads the weights into the engine's own memory"
+    return 'lock = "weights" keeps all weights in memory' if plan.lock_bytes < 0 else ""
 
 
 def _anonymous(

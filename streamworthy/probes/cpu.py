@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _CPUINFO = "proc/cpuinfo"
 _CPUS = "sys/devices/system/cpu"
+_LARGE_SHARE = 0.6
 _NUMBER = re.compile(r"[0-9]{1,6}", re.ASCII)
 _SPELLED = {"arm64": "aarch64", "amd64": "x86_64"}  # Darwin and BSD say it so
 
@@ -102,9 +103,11 @@ def probe_cpu(root: Sysroot) -> CpuFacts:
         model_name=mine[0].model_name,
         hypervisor=any("hypervisor" in (each.flags or ()) for each in mine),
         flags=_shared_flags(mine),
+        partial_flags=_partial_flags(mine),
         online_count=len(online),
         allowed_count=len(allowed),
         physical_cores_count=cores,
+        performance_cores_count=_count_fast_cores(root, processors, allowed) if cores is not None else None,
         quota_cores=quota,
         cores_unknown=unknown,
     )
@@ -113,6 +116,37 @@ def probe_cpu(root: Sysroot) -> CpuFacts:
 def _shared_flags(processors: list[Processor]) -> tuple[str, ...] | None:
     told = [each.flags for each in processors if each.flags is not None]
     return tuple(sorted(frozenset.intersection(*told))) if told else None
+
+
+def _partial_flags(processors: list[Processor]) -> tuple[str, ...]:
+    told = [each.flags for each in processors if each.flags is not None]
+    return tuple(sorted(frozenset.union(*told) - frozenset.intersection(*told))) if told else ()
+
+
+def _count_fast_cores(root: Sysroot, processors: tuple[Processor, ...], allowed: frozenset[int]) -> int | None:
+    """Count cores of the fast kind where there are two; a core whose threads are both allowed counts once."""
+    try:
+        fast = _hybrid_cpus(root) or _large_cpus(root, allowed)
+    except ProbeError:  # no verdict rests on it
+        return None
+    mine = allowed & fast
+    if not mine or mine == allowed:
+        return None
+    listed = {each.index: each for each in processors}
+    return len({_core_of(root, index, listed.get(index)) for index in mine})
+
+
+def _hybrid_cpus(root: Sysroot) -> frozenset[int]:
+    """Read Intel's performance cores, where others stand beside them (events of cpu_core and cpu_atom, since 5.13)."""
+    fast, *slow = (root.read_optional(f"sys/devices/{kind}/cpus") for kind in ("cpu_core", "cpu_atom", "cpu_lowpower"))
+    return frozenset(parse_cpu_list(fast, where="/sys/devices/cpu_core/cpus")) if fast and any(slow) else frozenset()
+
+
+def _large_cpus(root: Sysroot, allowed: frozenset[int]) -> frozenset[int]:
+    """Read arm64's capacities (1024 is the largest core's): the little ones of a phone or board have a third of it."""
+    told = {index: _number(root.read_optional(f"{_CPUS}/cpu{index}/cpu_capacity")) for index in allowed}
+    most = max((each for each in told.values() if each is not None), default=0)
+    return frozenset(index for index, each in told.items() if each is not None and each >= _LARGE_SHARE * most)
 
 
 def _probe_online(root: Sysroot, processors: tuple[Processor, ...]) -> frozenset[int]:

@@ -6,6 +6,7 @@ Documentation/ABI/testing/sysfs-class-power.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from streamworthy.errors import ProbeError
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 _CPUS = "sys/devices/system/cpu"
 _SUPPLIES = "sys/class/power_supply"
+_FEEDING = ("Mains", "USB", "BrickID", "Wireless")  # USB_C and USB_PD were types of their own from 4.18 to 5.2
+_PERCENT = re.compile(r"[0-9]{1,3}")
+_KILOHERTZ = re.compile(r"[0-9]{1,9}")
 
 
 def probe_governor(root: Sysroot) -> GovernorFacts:
@@ -28,6 +32,7 @@ def probe_governor(root: Sysroot) -> GovernorFacts:
         active=bool(drivers) and all(_is_active(root, driver) for driver in drivers),
         governors=_words(root, folders, "scaling_governor"),
         preferences=_words(root, folders, "energy_performance_preference"),
+        highest_share=_highest_share(root, folders),
         on_battery=_on_battery(root),
     )
 
@@ -41,14 +46,7 @@ def _allowed(root: Sysroot) -> list[int]:
 
 
 def _words(root: Sysroot, folders: list[str], name: str) -> tuple[str, ...]:
-    found = set()
-    for folder in folders:
-        try:
-            text = root.read_optional(f"{folder}/{name}")
-        except ProbeError:  # EBUSY or EINVAL while the driver changes its mode
-            continue
-        found.add((text or "").strip())
-    return tuple(sorted(found - {""}))
+    return tuple(sorted({_text(root, f"{folder}/{name}") for folder in folders} - {""}))
 
 
 def _is_active(root: Sysroot, driver: str) -> bool:
@@ -58,18 +56,39 @@ def _is_active(root: Sysroot, driver: str) -> bool:
     return bool(folder) and (root.read_optional(f"{_CPUS}/{folder}/status") or "").strip() == "active"
 
 
+def _highest_share(root: Sysroot, folders: list[str]) -> float | None:
+    """Give the clock that is allowed as a share of the highest there is, of the CPU that is held lowest."""
+    percent = _text(root, f"{_CPUS}/intel_pstate/max_perf_pct")  # not there with another driver
+    shares = [int(percent) / 100] if _PERCENT.fullmatch(percent) else []
+    for folder in folders:
+        allowed, highest = (_text(root, f"{folder}/{name}") for name in ("scaling_max_freq", "cpuinfo_max_freq"))
+        if _KILOHERTZ.fullmatch(allowed) and _KILOHERTZ.fullmatch(highest) and int(highest):
+            shares.append(int(allowed) / int(highest))
+    return min(shares, default=None)
+
+
 def _on_battery(root: Sysroot) -> bool | None:
-    """Tell whether the machine runs from a battery of its own; a mouse's battery has the scope Device."""
-    batteries, mains = [], []
+    """Tell whether the machine runs from a battery of its own; what has the scope Device feeds a mouse or a tablet.
+
+    A battery that is not told to discharge while every supply is offline is not believed: firmware says "Unknown".
+    """
+    batteries, fed = [], []
     for name in root.names(_SUPPLIES):
-        read = {
-            key: (root.read_optional(f"{_SUPPLIES}/{name}/{key}") or "").strip()
-            for key in ("type", "scope", "online", "status")
-        }
-        if read["type"] == "Battery" and read["scope"] != "Device":
-            batteries.append(read["status"])
-        elif read["type"] in ("Mains", "USB") and read["online"]:
-            mains.append(read["online"] != "0")
-    if not batteries:
-        return None
-    return not any(mains) and "Discharging" in batteries
+        folder = f"{_SUPPLIES}/{name}"
+        kind, online = _text(root, f"{folder}/type"), _text(root, f"{folder}/online")
+        if _text(root, f"{folder}/scope") == "Device":
+            continue
+        if kind == "Battery" and _text(root, f"{folder}/present") != "0":
+            batteries.append(_text(root, f"{folder}/status"))
+        elif kind.startswith(_FEEDING) and online:
+            fed.append(online != "0")  # 2 is a programmable supply of USB-PD
+    if not batteries or any(fed):
+        return False if batteries else None
+    return "Discharging" in batteries or (bool(fed) and "Charging" not in batteries)
+
+
+def _text(root: Sysroot, name: str) -> str:
+    try:
+        return (root.read_optional(name) or "").strip()
+    except ProbeError:  # ENODEV of a battery that was taken out, EBUSY or EINVAL while a driver changes its mode
+        return ""

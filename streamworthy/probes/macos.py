@@ -49,9 +49,11 @@ def probe_cpu(sysctl: Callable[[str], str | None] = read_sysctl, uname: Callable
         model_name=sysctl("machdep.cpu.brand_string"),
         hypervisor=sysctl("kern.hv_vmm_present") == "1",
         flags=None,
+        partial_flags=(),
         online_count=psutil.cpu_count(logical=True) or 1,
         allowed_count=None,
         physical_cores_count=cores,
+        performance_cores_count=None,
         quota_cores=None,
         cores_unknown="" if cores else "psutil tells no physical cores",
     )

@@ -13,7 +13,6 @@ import pytest
 from streamworthy.bench.evict import evict
 from streamworthy.bench.page_cache import METHODS
 from streamworthy.bench.residency_map import map_cache
-from streamworthy.cache_command import find_places
 from streamworthy.gguf.subject import Subject
 from tests.selftest.bench.disk_file import make_disk_file
 from tests.selftest.gguf.moe_files import write_sparse_set
@@ -88,7 +87,7 @@ def test_400_gb_are_told_faster_than_by_vmtouch(benchmark, tell, shards, vmtouch
     """vmtouch asks mincore(2) about each page and tells of the set or of files, without tensors."""
     require_cachestat(shards)
     subject = Subject(shards[0])
-    places = find_places(subject)
+    places = subject.places
     benchmark.pedantic(map_cache, args=(subject.paths, places), rounds=ROUNDS)
     began = time.perf_counter()
     subprocess.run([vmtouch, "-m", "1000G", *map(str, shards)], capture_output=True, check=True)

@@ -21,6 +21,7 @@ _LETTERS = {
     Word.NOT_APPLICABLE: ("-", "N/A"),
 }
 
+_FROM_OUTSIDE = (pytest.fail.Exception, pytest.skip.Exception, pytest.xfail.Exception, SystemExit)
 _CATEGORIES = {Word.INCONCLUSIVE: "inconclusive", Word.ERROR: "undecided"}  # pytest's own "error" means a broken test
 
 
@@ -58,8 +59,8 @@ def pytest_runtest_makereport(item, call):
         return report
     gate = item.name if item.path.name == "test_qualification.py" else gate_of(item)
     if call.excinfo is not None and not call.excinfo.errisinstance(Settled):
-        if not call.excinfo.errisinstance(Exception):
-            return report  # Ctrl-C and pytest.exit are not verdicts
+        if call.excinfo.errisinstance((KeyboardInterrupt, pytest.exit.Exception)):
+            return report  # they are not verdicts
         _settle_error(run, gate, item, call.excinfo.value)
     outcome = run.outcomes.get(gate)
     if outcome is None:
@@ -73,12 +74,15 @@ def pytest_runtest_makereport(item, call):
 
 
 def _is_bug(error):
-    return not isinstance(error, (Settled, StreamworthyError))
+    return not isinstance(error, (Settled, StreamworthyError, *_FROM_OUTSIDE))
 
 
 def _settle_error(run, gate, item, error):
     if isinstance(error, StreamworthyError):
         found = unknown(error.message, error.fix)
+    elif isinstance(error, _FROM_OUTSIDE):
+        told = f"the gate was not asked to its end: {type(error).__name__}: {error}"
+        found = unknown(told, "leave out the plugin that skips or ends tests (a time limit, a mark)")
     elif isinstance(error, OSError):
         found = unknown(f"{type(error).__name__}: {error}")
     else:
@@ -88,6 +92,7 @@ def _settle_error(run, gate, item, error):
 
 def _dress(report, outcome, gate, *, bug):
     word = outcome.verdict.word
+    vars(report).pop("wasxfail", None)  # a mark of another plugin changes no verdict
     if word in (Word.PASS, Word.ADVICE):
         report.outcome, report.longrepr = "passed", None
     elif word in (Word.WAIVED, Word.NOT_APPLICABLE):

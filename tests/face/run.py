@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import threading
 from contextlib import nullcontext
@@ -9,12 +10,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from _pytest.junitxml import xml_key
 
 from streamworthy.errors import StreamworthyError
 from streamworthy.front_door import qualifying
 from streamworthy.qualification import Qualification
 from streamworthy.verdict import EXIT_CODES, Closing
-from tests.face.options import request_of
+from tests.face.options import WANTED, judging, request_of
 
 RUN = pytest.StashKey[Qualification]()
 
@@ -50,7 +52,7 @@ class SetupCase(pytest.Item):
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
     """Begin a qualification; later steps need the terminal, so nothing is probed yet."""
-    if qualifying(config) and not config.option.collectonly:
+    if judging(config):
         config.stash[RUN] = Qualification(request_of(config), say=lambda line: _say(config, line))
         _end_as_by_ctrl_c(config)
 
@@ -125,15 +127,28 @@ def pytest_sessionfinish(session, exitstatus):
     run = run_of(session.config)
     if run is None:
         return (yield)
-    run.end(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
-    if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+    ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+    run.end(interrupted=not ended)
+    if ended:
         session.exitstatus = EXIT_CODES[run.closing]
     result = None
     try:
         result = yield
-        run.write()
+        _write(session.config, run)
     except (StreamworthyError, OSError) as error:
         run.notes.append(f"what this run writes is not whole: {error}")
         if run.closing is not Closing.NOT_QUALIFIED:
             session.exitstatus = EXIT_CODES[Closing.UNDECIDED]
     return result
+
+
+def _write(config, run):
+    """Finish the JUnit file, also where it was asked for with pytest's own option."""
+    xml = config.stash.get(xml_key, None)
+    written = Path(xml.logfile) if xml else None
+    if written and run.request.report is None and (written.is_symlink() or not written.is_file()):
+        run.notes.append(f"{written}: no regular file, so it holds no verdict: --report FOLDER writes one")
+        written = None
+    run.write(written)
+    if config.stash.get(WANTED, None):
+        shutil.copyfile(written, config.stash[WANTED])

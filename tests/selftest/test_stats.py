@@ -42,6 +42,7 @@ def test_a_pass_is_told_whole():
         looked_interval=Interval(low=10.5, high=12.0, coverage_share=1 - 2 * QUICK.error_share),
         serial=Serial(rho=pytest.approx(-0.05), chance_share=pytest.approx(0.5546, abs=1e-4), flagged=False),
         trend=Trend(tau=pytest.approx(0.4), chance_share=pytest.approx(58 / 120), flagged=False),
+        turns=False,
         reason="5 of 5 episodes meet the limit",
     )
 

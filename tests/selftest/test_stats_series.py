@@ -102,15 +102,19 @@ def test_equal_values_raise_no_alarms():
     ("values", "found"),
     [
         ([1.0], Trend(tau=0.0, chance_share=1.0, flagged=False)),
-        ([1, 2, 3, 4, 5, 6], Trend(tau=1.0, chance_share=2 / 720, flagged=False)),
+        ([1, 2, 3, 4], Trend(tau=1.0, chance_share=2 / 24, flagged=False)),
+        ([1, 2, 3, 4, 5], Trend(tau=1.0, chance_share=2 / 120, flagged=True)),
+        ([1, 2, 3, 5, 4], Trend(tau=0.8, chance_share=10 / 120, flagged=False)),
+        ([1, 2, 3, 4, 5, 6], Trend(tau=1.0, chance_share=2 / 720, flagged=True)),
+        ([1, 2, 3, 4, 6, 5], Trend(tau=13 / 15, chance_share=12 / 720, flagged=False)),
         ([1, 2, 3, 4, 5, 6, 7], Trend(tau=1.0, chance_share=2 / 5040, flagged=True)),
         ([7, 6, 5, 4, 3, 1, 2], Trend(tau=-19 / 21, chance_share=14 / 5040, flagged=True)),
         ([7, 6, 5, 4, 1, 3, 2], Trend(tau=-17 / 21, chance_share=54 / 5040, flagged=False)),
         ([5.0] * 9, Trend(tau=0.0, chance_share=1.0, flagged=False)),
     ],
 )
-def test_a_trend_is_flagged_from_seven_and_below_one_percent(values, found):
-    """Six that rise throughout are too few; seven may have one pair out of order, not two."""
+def test_a_trend_is_flagged_where_chance_rarely_gives_it(values, found):
+    """Five and six have to rise throughout, four are too few; seven may have one pair out of order, not two."""
     assert trend(values) == found
 
 

@@ -18,6 +18,7 @@ _WORK = Workload(
     bytes_per_token=100 * 10**6,
     slab_bytes=_SLAB,
     threads_count=2,
+    performance_cores_count=None,
     read_ahead=None,
     fault_bytes_per_second=300e6,
     memory_bytes_per_second=70e9,
@@ -132,7 +133,10 @@ def test_page_faults_that_leave_the_drive_idle_are_named():
     """0.9 of 6 GB/s: another drive would not help."""
     work = replace(_WORK, measured=replace(NOTHING_MEASURED, disk_bytes_per_second=6e9))
     seen = replace(STREAMING, workload=work, refaulted_share=0.0, read_bytes_per_second=0.9e9)
-    assert find_bottleneck(seen).reason.endswith(
+    found = find_bottleneck(seen)
+    assert "lsblk" not in "".join(found.fix)
+    assert found.fix[0].startswith("no other drive: in [engine] as many threads")
+    assert found.reason.endswith(
         "; the drive gives 6.0 GB/s past the page cache, so page faults bind and not the drive"
     )
 
@@ -142,3 +146,11 @@ def test_a_prompt_has_no_read_ahead_to_blame():
     found = find_bottleneck(replace(STREAMING, decoding=False, read_per_fault_bytes=42.0 * _SLAB))
     assert found.word is Cause.MEMORY_CAPACITY
     assert found.fix[-1].startswith("raise ubatch_tokens")
+
+
+@pytest.mark.parametrize(("fast", "threads"), [(None, "the number of physical cores"), (1, "1 "), (2, "the number of")])
+def test_slow_cores_beside_fast_ones_are_left_out_in_the_remedy(fast, threads):
+    """A hybrid processor computes faster with its fast cores alone."""
+    found = find_bottleneck(replace(RESIDENT, workload=replace(_WORK, performance_cores_count=fast)))
+    assert found.word is Cause.COMPUTE
+    assert f"in [engine]: threads = {threads}" in found.fix[-1]

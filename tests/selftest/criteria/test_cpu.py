@@ -98,6 +98,7 @@ def test_the_evidence_tells_affinity_and_quota():
     """A number of cores alone does not say why."""
     assert cpu.physical_cores(replace(CPU, quota_cores=2.0), PLAN, limit(at_least=1)).evidence == (
         "physical_cores_in_affinity=8",
+        "performance_cores=all alike",
         "logical_cpus_allowed=16",
         "logical_cpus_online=16",
         "cpu_quota=2.00",
@@ -106,8 +107,16 @@ def test_the_evidence_tells_affinity_and_quota():
 
 def test_unknown_cores_are_an_error():
     """Unknown is neither enough nor too few."""
-    found = cpu.physical_cores(replace(CPU, cores_unknown="no topology"), PLAN, limit(at_least=1))
+    unseen = replace(CPU, cores_unknown="no topology", physical_cores_count=None)
+    found = cpu.physical_cores(unseen, PLAN, limit(at_least=1))
     assert (found.word, found.cause) == (Word.ERROR, "physical cores are not known: no topology")
+    assert "lscpu" in found.fix[0]
+
+
+def test_a_quota_that_cannot_be_seen_has_its_own_remedy():
+    """The cores are known, and no list of them helps."""
+    found = cpu.physical_cores(replace(CPU, cores_unknown="limits cannot be seen"), PLAN, limit(at_least=1))
+    assert (found.word, "/sys/fs/cgroup" in found.fix[0]) == (Word.ERROR, True)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +137,35 @@ def test_instruction_sets_are_asked_by_architecture(change, word, measured):
     assert (found.word, found.measured) == (word, measured)
 
 
-@pytest.mark.parametrize(("hypervisor", "word"), [(True, "hypervisor hides it"), (False, "not on every core")])
-def test_a_missing_instruction_set_names_its_likely_cause(hypervisor, word):
-    """In a guest it may only be masked."""
-    assert word in cpu.instruction_set(replace(CPU, flags=(), hypervisor=hypervisor), SETS).cause
+@pytest.mark.parametrize(
+    ("changes", "cause", "fix"),
+    [
+        ({"hypervisor": True}, "hypervisor hides it", "host-passthrough"),
+        ({"hypervisor": False}, "the processor has no avx2, fma", "build the engine on this machine"),
+        ({"partial_flags": ("avx2", "fma", "vmx")}, "some of the CPUs that this process may use", "taskset -c LIST"),
+        ({"partial_flags": ("fma",)}, "the processor has no avx2, fma", "choose a machine"),
+    ],
+)
+def test_a_missing_instruction_set_names_its_likely_cause(changes, cause, fix):
+    """In a guest it may only be masked; CPUs that have it may stand beside others that do not."""
+    found = cpu.instruction_set(replace(CPU, flags=(), **changes), SETS)
+    assert cause in found.cause
+    assert fix in "\n".join(found.fix)
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause", "fix"),
+    [
+        ({}, "(the machine has 16 logical CPUs)", ""),
+        ({"allowed_count": 4}, "(affinity to 4 of 16 logical CPUs)", "without taskset"),
+        ({"quota_cores": 2.5}, "(CPU quota of 2.50)", "CPUQuota=N00%"),
+        ({"quota_cores": 2.5, "allowed_count": 2}, "(affinity to 2 of 16 logical CPUs)", "without taskset"),
+        ({"allowed_count": None}, "(the machine has 16 logical CPUs)", ""),
+    ],
+)
+def test_too_many_threads_name_what_binds(changes, cause, fix):
+    """Quota, affinity and the machine itself: only the first two can be raised."""
+    found = cpu.physical_cores(replace(CPU, **changes), replace(PLAN, threads=40), limit(at_least=1))
+    assert cause in found.cause
+    assert found.fix[0].startswith("in [engine] of the tier: threads = ")
+    assert (fix in "\n".join(found.fix[1:]), len(found.fix)) == (True, 2 if fix else 1)

@@ -110,6 +110,22 @@ def test_a_drift_across_the_limit_takes_the_word_back():
     assert mixed.word is Word.PASS
 
 
+@pytest.mark.parametrize(
+    ("values", "word", "fix"),
+    [
+        ([1.19, 1.25, 1.31, 1.38, 1.46], Word.INCONCLUSIVE, "sensors"),  # 6.71 to 5.47 tok/s in five runs
+        ([1.19, 1.31, 1.25, 1.38, 1.46], Word.PASS, ""),  # one pair out of order may be chance
+        ([1.19, 1.2, 1.21, 1.22, 1.23], Word.PASS, ""),  # it stays within the limit
+        ([9.9, 8.0, 5.5, 3.9, 2.6], Word.INCONCLUSIVE, "run again at once"),  # the cache fills
+    ],
+)
+def test_five_that_go_one_way_across_the_limit_are_open(values, word, fix):
+    """Heat and filling caches need different remedies; both are seen in the fewest episodes that decide."""
+    found = judge(*values)
+    assert found.word is word
+    assert "".join(found.fix).startswith(fix)
+
+
 @pytest.mark.parametrize("gates_count", [1, 6])
 def test_deeper_runs_share_the_error_over_their_gates(gates_count):
     """Seven agreeing episodes decide one gate; six gates need nine."""

@@ -24,6 +24,7 @@ FACTS = LedgerFacts(
     available_bytes=24 * GIB,
     available_basis="MemAvailable",
     partial=False,
+    held="",
 )
 
 
@@ -93,3 +94,20 @@ def test_missing_shards_leave_the_question_open():
     """Sizes are lower bounds then."""
     found = fit.ledger(replace(FACTS, partial=True), streaming())
     assert (found.word, found.measured) == (Word.ERROR, "unknown")
+
+
+def test_an_engine_that_holds_the_weights_needs_room_for_all_of_them():
+    """A tier that streams and repacks contradicts itself: the copy is killed at the load, which is known before."""
+    told = "repack = true copies the weights into the engine's own memory"
+    found = fit.ledger(replace(FACTS, held=told), streaming())
+    assert (found.word, found.value) == (Word.FAIL, 56.0 * GIB)
+    assert found.cause.startswith(f"{told}: the whole model is 32.0 GiB too large")
+    assert found.fix[0].startswith("in [engine]: mmap = true, repack = false")
+    assert fit.ledger(replace(FACTS, held=told, available_bytes=56 * GIB), streaming()).word is Word.PASS
+
+
+def test_a_tier_that_holds_the_weights_is_not_told_to_stream_them():
+    """There the model is too large, and locking it is what the tier is for."""
+    found = fit.ledger(replace(FACTS, held='lock = "weights" keeps all weights in memory'), HOLDING)
+    assert found.cause.startswith("the whole model is 32.0 GiB too large")
+    assert "mmap = true" not in "".join(found.fix)

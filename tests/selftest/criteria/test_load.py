@@ -116,13 +116,26 @@ def test_streamed_weights_are_not_read_page_by_page(changes, word):
     assert share(replace(MAPPING, **changes)).word is word
 
 
-def test_direct_io_is_named_with_its_own_remedy():
+@pytest.mark.parametrize(
+    ("said", "fix"),
+    [("", "set mmap = true"), ("mmap is not supported on this platform", "build the engine on this machine")],
+)
+def test_an_engine_that_does_not_map_is_told_from_one_that_cannot(said, fix):
+    """The effective mode decides, with or without a warning in the log."""
+    found = share(replace(MAPPING, engine=replace(STATE, mapped_bytes=0, load_mode="none", unmapped=said)))
+
+    assert (found.word, said in found.cause) == (Word.FAIL, True)
+    assert found.fix[0].startswith(fix)
+
+
+@pytest.mark.parametrize("said", ["direct I/O is enabled, disabling mmap", "direct_io = true", "load_mode = dio"])
+def test_direct_io_is_named_with_its_own_remedy(said):
     """Builds around January 2026 turned it on by themselves, which reads the whole model into memory."""
-    engine = replace(STATE, mapped_bytes=0, load_mode="none", unmapped="direct I/O is enabled, disabling mmap")
+    engine = replace(STATE, mapped_bytes=0, load_mode="none", unmapped=said)
     found = share(replace(MAPPING, engine=engine))
 
     assert found.word is Word.FAIL
-    assert "not mapped from the files (direct I/O is enabled, disabling mmap)" in found.cause
+    assert f"not mapped from the files ({said})" in found.cause
     assert found.fix[0].startswith("start the engine without direct I/O")
 
 

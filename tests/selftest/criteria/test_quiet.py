@@ -33,7 +33,7 @@ def test_a_processor_that_chooses_itself_is_balanced():
         Word.PASS,
         measured="powersave (intel_pstate active)",
         required="one of performance, schedutil, or a processor that chooses itself",
-        evidence=("preference=balance_performance", "on_battery=no battery"),
+        evidence=("preference=balance_performance", "highest_clock=not told", "on_battery=no battery"),
     )
 
 
@@ -49,6 +49,12 @@ def test_a_processor_that_chooses_itself_is_balanced():
         ({"preferences": ("balance_power",)}, Word.PASS),
         ({"on_battery": True}, Word.INCONCLUSIVE),
         ({"on_battery": False}, Word.PASS),
+        ({"on_battery": True, "active": False}, Word.INCONCLUSIVE),
+        ({"on_battery": True, "drivers": (), "governors": ()}, Word.INCONCLUSIVE),
+        ({"highest_share": 0.49}, Word.FAIL),
+        ({"highest_share": 0.5}, Word.ADVICE),
+        ({"highest_share": 0.94}, Word.ADVICE),
+        ({"highest_share": 0.95}, Word.PASS),
         ({"drivers": (), "governors": ()}, Word.NOT_APPLICABLE),
         ({"governors": ()}, Word.ERROR),
     ],
@@ -58,6 +64,19 @@ def test_governor_battery_and_preference(changes, word):
     found = cpu.governor(replace(GOVERNOR, **changes), ACCEPT)
     assert found.word is word
     assert bool(found.cause) is (word is not Word.PASS)
+
+
+def test_the_battery_is_the_cause_of_a_clock_that_is_held_down():
+    """Power managers choose another governor on battery: plugging in mends it, and their own remedy would not."""
+    found = cpu.governor(replace(GOVERNOR, active=False, on_battery=True), ACCEPT)
+    assert (found.cause, found.fix) == ("the machine runs on battery, where its clock is limited", ("plug it in",))
+
+
+def test_a_capped_clock_names_the_cap():
+    """The governor is right, so its remedy is not given."""
+    found = cpu.governor(replace(GOVERNOR, highest_share=0.3), ACCEPT)
+    assert found.cause == "the clock may rise to 30.0 % of the processor's highest and no further"
+    assert "scaling_max_freq" in found.fix[0]
 
 
 def test_on_battery_an_advised_limit_is_advice():

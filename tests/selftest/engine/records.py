@@ -26,6 +26,7 @@ WORKLOAD = Workload(
     bytes_per_token=20 * MIB,
     slab_bytes=MIB // 8,
     threads_count=2,
+    performance_cores_count=None,
     read_ahead=None,
     fault_bytes_per_second=300e6,
     memory_bytes_per_second=40.0 * 20 * MIB,

@@ -44,6 +44,7 @@ def make_task(paths, **changes):
         "bytes_per_token": size // 8,
         "plan": PLAN,
         "threads": 1,
+        "performance_cores_count": None,
         "available_bytes": 2**40,
         "devices": (),
         "disk_bytes_per_second": 500e6,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 
 import pytest
 
 from streamworthy.engine.collector import Allowance, Collected, Collector, describe, foreign_read
+from streamworthy.engine.death import OomCounters, explain_death
+from streamworthy.facts.cause import Cause
 from tests.selftest.engine.records import COUNTERS, MIB, make_episode, make_phase
+from tests.selftest.engine.run_pool import PLAN, make_task
 from tests.selftest.engine.test_task import _TASK
 
 
@@ -80,3 +84,30 @@ def test_progress_is_one_line():
     episode = make_episode(make_phase("load", seconds=1.5), make_phase("first_token", seconds=0.25))
 
     assert describe("cold", episode, 15) == "cold episode 1 of at most 15 (cold): load 1.5 s, first token 250.0 ms"
+
+
+@pytest.mark.parametrize(
+    ("changes", "fix", "cause"),
+    [
+        ({"repack": True}, "in [engine]: repack = false", Cause.ENGINE_CONFIGURATION),
+        ({"mmap": False}, "in [engine]: mmap = true", Cause.ENGINE_CONFIGURATION),
+        ({"lock_bytes": -1}, 'in [engine]: less context_tokens, or lock = "nothing"', Cause.ENGINE_CONFIGURATION),
+        ({}, "in [engine]: less context_tokens; or give", Cause.MEMORY_CAPACITY),
+    ],
+)
+def test_an_engine_that_was_killed_is_told_to_hold_less_of_what_it_holds(tmp_path, changes, fix, cause):
+    """The kernel does not say for what memory was short; the tier does, and what is off already is not named."""
+    before, after = (OomCounters(machine_count=count, group_count=None) for count in (1, 2))
+
+    def killed():
+        raise explain_death(-signal.SIGKILL, doing="load", log="", before=before, after=after)
+
+    (tmp_path / "model.gguf").write_bytes(bytes(MIB))
+    task = make_task([tmp_path / "model.gguf"], plan=replace(PLAN, **changes))
+    found = Collected()
+    allowance = Allowance(depth="quick", first_count=5, most_count=15, budget_seconds=600.0, disturb=True)
+    Collector(task, allowance, start=killed, progress=print, wanted=lambda _: 5).collect("decode", found)
+
+    assert "killed by the kernel for lack of memory" in found.failure.message
+    assert found.failure.fix[0].startswith(fix)
+    assert found.stopped_by is cause

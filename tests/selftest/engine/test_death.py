@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import pytest
 
 from streamworthy.engine.death import OomCounters, explain_death, read_oom_counters
 from streamworthy.probes.sysroot import Sysroot
 
+LOGS = Path(__file__).parents[3] / "fixtures/logs"
 _QUIET = OomCounters(machine_count=1, group_count=0)
 _LOG = "load_tensors: loading\n/llama.cpp/ggml.c:10: GGML_ASSERT(n > 0) failed\nlast line\n"
 
@@ -28,6 +30,11 @@ def told(status, *, log=_LOG, before=_QUIET, after=_QUIET):
         (-signal.SIGKILL, "killed (SIGKILL) by another process: no OOM counter moved"),
         (1, "ended with exit status 1: last line"),
         (0, "ended with exit status 0: last line"),
+        (128 + signal.SIGILL, "SIGILL: illegal instruction, the engine was built for another CPU"),
+        (128 + signal.SIGKILL, "killed (SIGKILL) by another process"),
+        (128 + signal.SIGBUS, "a mapped shard shrank"),
+        (128, "ended with exit status 128: last line"),
+        (255, "ended with exit status 255: last line"),
         (-99, "crashed with signal 99"),
     ],
 )
@@ -36,6 +43,22 @@ def test_each_end_has_its_line(status, words):
     assert told(status).startswith("engine: while asked to decode: ")
     assert words in told(status)
     assert "\n" not in told(status)
+
+
+@pytest.mark.parametrize("number", [signal.SIGBUS, signal.SIGSEGV, signal.SIGILL])
+def test_an_engine_that_dies_while_it_is_imported_is_to_be_built_again(number):
+    """No shard is open by then; a library that was cut short gives SIGBUS."""
+    error = explain_death(-number, doing="prepare", log="", before=_QUIET, after=_QUIET)
+    assert "shard" not in error.message
+    assert "--force-reinstall" in error.fix
+
+
+def test_an_assertion_after_a_refused_allocation_is_a_lack_of_memory():
+    """ggml only asserts that memory was given: it is not for the engine's authors, and retrying does not help."""
+    log = (LOGS / "aborted-memory.log").read_text(encoding="utf-8")
+    error = explain_death(-signal.SIGABRT, doing="load", log=log, before=_QUIET, after=_QUIET)
+    assert "SIGABRT for lack of memory: ggml_aligned_malloc: insufficient memory" in error.message
+    assert (error.out_of_memory, "context_tokens" in error.fix) == (True, True)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from streamworthy.engine.effects import engine_state, unfulfilled
+from streamworthy.engine.effects import engine_state, unfulfilled, vain_fix
 from streamworthy.engine.log import parse_log
 from tests.selftest.engine.records import MIB, STATE
 from tests.selftest.engine.run_pool import PLAN
@@ -39,6 +39,7 @@ def test_a_padded_context_is_enough():
         ({"plan": replace(PLAN, parallel_slots=2)}, "parallel slots: asked for 2, the engine has 1"),
         ({"plan": replace(PLAN, ubatch_tokens=16)}, "ubatch: asked for 16, the engine has 32"),
         ({"plan": replace(PLAN, mmap=False)}, "no mmap: asked for none, the engine has mmap"),
+        ({"log": replace(_LOG, gpus=("CUDA0", "CUDA1"))}, "CPU only: asked for no GPU, the engine has CUDA0, CUDA1"),
         ({"plan": replace(PLAN, lock_bytes=-1)}, "locked memory: asked for 196.0 MiB, the engine has 0 B"),
         (
             {"plan": replace(PLAN, swa_full=True), "log": replace(_LOG, smallest_kv_cells=128)},
@@ -49,6 +50,21 @@ def test_a_padded_context_is_enough():
 def test_each_wish_in_vain_is_named(changes, words):
     """One wish off gives one line."""
     assert missing(**changes) == (words,)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fix"),
+    [
+        ({}, "use an engine build that knows these settings"),
+        ({"lock_failure": parse_log(read("smollm2-lock-refused")).lock_failure}, "raise 'memlock' for this user"),
+        ({"gpus": ("CUDA0",)}, "CUDA_VISIBLE_DEVICES="),
+    ],
+)
+def test_each_kind_of_wish_in_vain_has_its_remedy(changes, fix):
+    """A limit of this user and a device of this build are not the tier's fault."""
+    found = vain_fix(replace(_LOG, **changes))
+    assert fix in found
+    assert ("use an engine build" in found) is (not changes)
 
 
 def test_a_region_that_could_not_be_locked_is_no_wish_of_the_engine():

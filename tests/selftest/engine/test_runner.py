@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -72,6 +73,43 @@ def test_a_model_is_loaded_prompted_and_decoded(model, tmp_path):
     assert score == "1000"
     assert not is_running(pid)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_is_not_utf_8_is_loaded(model, tmp_path):
+    """File names are bytes; old disks have them in Latin-1."""
+    link = Path(os.fsdecode(os.fsencode(tmp_path) + b"/mod\xe8le.gguf"))
+    link.symlink_to(model)
+    with Engine(tmp_path) as engine:
+        assert load(engine, link)["seconds"] > 0
+
+
+def test_a_cache_that_does_not_fit_is_a_lack_of_memory(model, tmp_path):
+    """The remedy is a shorter context, and nothing that repacking has to do with."""
+    with Engine(tmp_path) as engine, pytest.raises(EngineDiedError, match="not enough memory for KV") as raised:
+        load(engine, model, context_tokens=2**31 - 256)
+
+    assert raised.value.out_of_memory
+    assert "lower context_tokens" in raised.value.fix
+
+
+@pytest.mark.parametrize(
+    ("lost", "words"),
+    [
+        ("libggml-base.so*", "cannot be imported: RuntimeError: Failed to load shared library"),
+        ("libllama.so*", "cannot be imported: FileNotFoundError"),
+    ],
+)
+def test_an_engine_without_one_of_its_libraries_is_to_be_built_again(tmp_path, lost, words):
+    """One line, and not the remedy of an engine that was never installed."""
+    package = pytest.importorskip("llama_cpp", reason="the engine is not installed")
+    shutil.copytree(Path(package.__file__).parent, tmp_path / "broken" / "llama_cpp")
+    for library in (tmp_path / "broken" / "llama_cpp" / "lib").glob(lost):
+        library.unlink()
+    command = ("env", f"PYTHONPATH={tmp_path / 'broken'}:{ROOT}", sys.executable, "-m", "streamworthy.engine.child")
+    with Engine(tmp_path, command=command) as engine, pytest.raises(EngineDiedError, match=words) as raised:
+        engine.ask("prepare", limit_seconds=100.0)
+
+    assert "--force-reinstall" in raised.value.fix
 
 
 def test_the_engine_drops_its_own_maps(model, tmp_path):

@@ -20,6 +20,7 @@ _TASK = EngineTask(
     bytes_per_token=20 * _GB,
     plan=PLAN,
     threads=1,
+    performance_cores_count=None,
     available_bytes=30 * _GB,
     devices=("nvme0n1",),
     disk_bytes_per_second=4e9,

@@ -41,6 +41,19 @@ def test_old_engines_get_two_flags():
     }
 
 
+def test_direct_io_is_switched_off_where_it_can_be():
+    """Builds around January 2026 had it on, and it won over mmap: the whole model was read into memory."""
+    assert model_assignments(PLAN, [*_OLD, "use_direct_io"], {})["use_direct_io"] is False
+    assert "use_direct_io" not in model_assignments(PLAN, _OLD, {})
+
+
+def test_nothing_is_sent_to_a_gpu():
+    """A build for GPUs computes prompts there although no layer is: that would be the number of another machine."""
+    found = context_assignments(PLAN, 2, [*_CONTEXT, "op_offload", "offload_kqv"])
+    assert (found["op_offload"], found["offload_kqv"]) == (False, False)
+    assert "op_offload" not in context_assignments(PLAN, 2, _CONTEXT)
+
+
 @pytest.mark.parametrize(
     ("missing", "words"),
     [

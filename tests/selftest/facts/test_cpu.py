@@ -14,9 +14,11 @@ CPU = CpuFacts(
     model_name="Example 1",
     hypervisor=False,
     flags=("avx2",),
+    partial_flags=(),
     online_count=16,
     allowed_count=16,
     physical_cores_count=8,
+    performance_cores_count=None,
     quota_cores=None,
     cores_unknown="",
 )

@@ -87,6 +87,22 @@ def test_a_locked_region_is_a_line_of_its_own(subject):
     assert len(subject.ledger(replace(PLAN, lock_bytes=-1), MEMORY).anonymous) == 3
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, ""),
+        ({"lock_bytes": 2**20}, ""),
+        ({"repack": True}, "repack = true copies"),
+        ({"mmap": False}, "mmap = false reads"),
+        ({"lock_bytes": -1}, 'lock = "weights" keeps'),
+    ],
+)
+def test_the_wish_by_which_weights_are_held_is_named(subject, changes, told):
+    """Whatever keeps them out of the page cache needs memory for all of them."""
+    assert subject.ledger(replace(PLAN, **changes), MEMORY).held.startswith(told)
+    assert bool(subject.ledger(replace(PLAN, **changes), MEMORY).held) is bool(told)
+
+
 def test_a_control_group_that_leaves_less_is_named(subject):
     """The limit of a container counts, not the machine's memory."""
     found = subject.ledger(PLAN, replace(MEMORY, groups=(GROUP,)))

@@ -33,9 +33,11 @@ def test_the_whole_record_of_a_captured_guest():
         model_name="AMD EPYC",
         hypervisor=True,
         flags=found.flags,
+        partial_flags=(),
         online_count=2,
         allowed_count=2,
         physical_cores_count=2,
+        performance_cores_count=None,
         quota_cores=None,
         cores_unknown="",
     )
@@ -119,10 +121,47 @@ def test_a_quota_that_cannot_be_seen_leaves_usable_cores_unknown(tmp_path):
     assert "cannot be seen" in found.cores_unknown
 
 
+HYBRID = {"sys/devices/cpu_core/cpus": "0-1\n", "sys/devices/cpu_atom/cpus": "2-3\n"}
+
+
+def capacities(*values):
+    """Give the capacity of each CPU, as arm64 kernels do."""
+    return {f"sys/devices/system/cpu/cpu{index}/cpu_capacity": f"{value}\n" for index, value in enumerate(values)}
+
+
+@pytest.mark.parametrize(
+    ("files", "allowed", "fast"),
+    [
+        ({}, "0-3", None),
+        (HYBRID, "0-3", 1),  # two hardware threads of one core
+        (HYBRID, "0-1", None),  # what is left is of one kind
+        (HYBRID, "2-3", None),
+        (HYBRID, "1,3", 1),
+        ({"sys/devices/cpu_core/cpus": "0-3\n"}, "0-3", None),
+        (HYBRID | {"sys/devices/cpu_atom/cpus": None, "sys/devices/cpu_lowpower/cpus": "2-3\n"}, "0-3", 1),
+        (HYBRID | {"sys/devices/cpu_core/cpus": "all of them\n"}, "0-3", None),
+        (capacities(446, 446, 1024, 1024), "0-3", 1),
+        (capacities(1024, 1024, 1024, 1024), "0-3", None),
+        (capacities(280, 280, 870, 1024), "0-3", 1),
+    ],
+)
+def test_fast_cores_are_counted_beside_slow_ones(tmp_path, files, allowed, fast):
+    """Intel's kinds and arm64's capacities; where all are alike nothing is told."""
+    there = {name: text for name, text in files.items() if text is not None}
+    assert probe_cpu(machine_of(tmp_path, small(allowed) | there)).performance_cores_count == fast
+
+
+def test_a_hybrid_laptop_has_four_fast_cores_of_twelve():
+    """Both counts are told: the engine's threads wait for the slowest of them."""
+    found = probe_cpu(captured("laptop-nvme"))
+    assert (found.physical_cores_count, found.performance_cores_count) == (12, 4)
+
+
 def test_flags_are_those_of_every_allowed_cpu(tmp_path):
     """A flag that one allowed core lacks cannot be used, however many others have it."""
     files = small("0-1") | {"proc/cpuinfo": X86.format(0, 0, "fma") + X86.format(1, 1, "f16c") + X86.format(2, 2, "")}
-    assert probe_cpu(machine_of(tmp_path, files)).flags == ("avx2", "fpu")
+    found = probe_cpu(machine_of(tmp_path, files))
+    assert (found.flags, found.partial_flags) == (("avx2", "fpu"), ("f16c", "fma"))
 
 
 def test_an_aarch64_board_has_features_and_no_model_name():

@@ -29,6 +29,7 @@ FACTS = GovernorFacts(
     active=True,
     governors=("powersave",),
     preferences=("balance_performance",),
+    highest_share=None,
     on_battery=None,
 )
 
@@ -73,7 +74,7 @@ def test_the_drivers_mode_says_who_chooses(tmp_path, driver, status, active):
 def test_a_machine_without_cpufreq_tells_nothing(tmp_path):
     """A virtual machine, as a rule."""
     assert probe_governor(tree(tmp_path, files={"proc/self/status": STATUS})) == GovernorFacts(
-        drivers=(), active=False, governors=(), preferences=(), on_battery=None
+        drivers=(), active=False, governors=(), preferences=(), highest_share=None, on_battery=None
     )
 
 
@@ -93,8 +94,59 @@ def test_without_affinity_nothing_is_known(tmp_path):
         (supply("USBC0", type="USB", online=1) | supply("BAT0", type="Battery", status="Discharging"), False),
         (supply("mouse", type="Battery", scope="Device", status="Discharging"), None),
         (supply("AC", type="Mains", online=1), None),
+        (supply("AC", type="Mains", online=0) | supply("BAT0", type="Battery", status="Unknown"), True),
+        (supply("AC", type="Mains", online=0) | supply("BAT0", type="Battery", status="Not charging"), True),
+        (supply("AC", type="Mains", online=0) | supply("BAT0", type="Battery", status="Charging"), False),
+        (supply("AC", type="Mains", online=1) | supply("BAT0", type="Battery", status="Discharging"), False),
+        (
+            supply("BAT0", type="Battery", status="Full") | supply("BAT1", type="Battery", status="Discharging"),
+            True,
+        ),
+        (supply("BAT0", type="Battery", status="Discharging", present=0), None),
+        (
+            supply("ucsi-source-psy-USBC000:001", type="USB", scope="System", online=2)
+            | supply("ucsi-source-psy-USBC000:002", type="USB", scope="Unknown", online=0)
+            | supply("BAT0", type="Battery", status="Discharging"),
+            False,
+        ),
+        (
+            supply("AC", type="Mains", online=0)
+            | supply("wacom_ac_0", type="USB", scope="Device", online=1)
+            | supply("wacom_battery_0", type="Battery", scope="Device", status="Charging")
+            | supply("BAT0", type="Battery", scope="System", status="Discharging"),
+            True,
+        ),
+        (supply("usb", type="USB_PD", online=1) | supply("battery", type="Battery", status="Discharging"), False),
+        (supply("ups", type="UPS", status="Discharging") | supply("AC", type="Mains", online=1), None),
     ],
 )
 def test_a_battery_feeds_the_machine_or_does_not(tmp_path, supplies, on_battery):
     """Mains that are plugged in win; a mouse's battery is its own."""
     assert probe_governor(tree(tmp_path, files=INTEL | supplies)).on_battery is on_battery
+
+
+def test_a_battery_that_was_taken_out_is_none(tmp_path):
+    """Its files answer ENODEV, and what is left tells."""
+    refused = '[[unreadable]]\npath = "sys/class/power_supply/BAT1/status"\nreason = "No such device"\n'
+    files = supply("AC", type="Mains", online=1) | supply("BAT1", type="Battery", status="")
+    assert probe_governor(tree(tmp_path, files=INTEL | files, answers=refused)).on_battery is False
+
+
+@pytest.mark.parametrize(
+    ("changes", "share"),
+    [
+        ({f"{CPU}/cpu1/cpufreq/scaling_max_freq": "1200000\n"}, 0.3),
+        ({f"{CPU}/cpu1/cpufreq/scaling_max_freq": "<unknown>\n"}, 1.0),
+        ({f"{CPU}/cpu3/cpufreq/scaling_max_freq": "800000\n"}, 1.0),
+        ({f"{CPU}/intel_pstate/max_perf_pct": "40\n"}, 0.4),
+        ({f"{CPU}/intel_pstate/max_perf_pct": "100\n"}, 1.0),
+    ],
+)
+def test_the_highest_clock_may_be_held_down(tmp_path, changes, share):
+    """Of the CPU that is held lowest, within affinity."""
+    clocks = {
+        f"{CPU}/cpu{index}/cpufreq/{name}": "4000000\n"
+        for index in range(4)
+        for name in ("scaling_max_freq", "cpuinfo_max_freq")
+    }
+    assert probe_governor(tree(tmp_path, files=INTEL | clocks | changes)).highest_share == share

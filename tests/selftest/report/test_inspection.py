@@ -29,6 +29,7 @@ def inspection(available=100 * GB, *, known=None):
         available_bytes=available,
         available_basis="MemAvailable",
         partial=False,
+        held="",
     )
     complete = Completeness(
         shards_present=7, shards_expected=7, tensors_seen=9, tensors_expected=9, absent=(), unread=(), short=()
