@@ -8,6 +8,7 @@ import sys
 
 from streamworthy import __version__
 from streamworthy.errors import StreamworthyError
+from streamworthy.report.visible import visible
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -30,7 +31,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _say(line: str) -> None:
+def _say(text: str) -> None:
+    line = visible(text)
     try:
         print(line, flush=True)
     except UnicodeEncodeError:  # a file's name is bytes: it is written as it is, whatever the terminal's encoding
@@ -44,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return int(arguments.run(arguments, _say))
     except StreamworthyError as error:
-        print(f"streamworthy: {error}", file=sys.stderr)
+        print(visible(f"streamworthy: {error}"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("streamworthy: interrupted", file=sys.stderr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from streamworthy.report.visible import visible
 from streamworthy.verdict import Closing, Word
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def failure_text(gate: str, outcome: Outcome) -> str:
         rows.append(("cause", found.cause))
     rows += [("fix" if number == 0 else "", line) for number, line in enumerate(found.fix)]
     rows.append(("see", outcome.see))
-    return "\n".join([first_line(gate, outcome), *(f"  {name:6}{text}" for name, text in rows if text)])
+    return visible("\n".join([first_line(gate, outcome), *(f"  {name:6}{text}" for name, text in rows if text)]))
 
 
 def summary_lines(outcomes: Mapping[str, Outcome]) -> Iterator[str]:
@@ -51,11 +52,15 @@ def summary_lines(outcomes: Mapping[str, Outcome]) -> Iterator[str]:
     ]
     widths = [max(len(_cell(row[column])) for row in rows) for column in range(4)]
     for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield visible("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def advice_lines(outcomes: Mapping[str, Outcome]) -> Iterator[str]:
     """Write what is waived, with the waiver's reason, and what is advised, each with its cause and its first fix."""
+    yield from map(visible, _advice_lines(outcomes))
+
+
+def _advice_lines(outcomes: Mapping[str, Outcome]) -> Iterator[str]:
     advised = [(gate, outcome) for gate, outcome in outcomes.items() if outcome.verdict.word is Word.ADVICE]
     waived = [(gate, outcome) for gate, outcome in outcomes.items() if outcome.verdict.word is Word.WAIVED]
     if advised or waived:
@@ -73,7 +78,7 @@ def closing_line(closing: Closing, scope: str, outcomes: Mapping[str, Outcome]) 
     """Say the closing word, what it covers, and how many gates stand behind it."""
     counts = Counter(outcome.verdict.word for outcome in outcomes.values())
     told = ", ".join(f"{counts[word]} {word}" for word in Word if counts[word])
-    return f"{closing}: {scope}: {told or 'nothing was checked'}"
+    return visible(f"{closing}: {scope}: {told or 'nothing was checked'}")
 
 
 def _measured(outcome: Outcome) -> str:

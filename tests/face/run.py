@@ -15,6 +15,7 @@ from _pytest.junitxml import xml_key
 from streamworthy.errors import StreamworthyError
 from streamworthy.front_door import qualifying
 from streamworthy.qualification import Qualification
+from streamworthy.report.visible import visible
 from streamworthy.verdict import EXIT_CODES, Closing
 from tests.face.options import WANTED, judging, request_of
 
@@ -67,7 +68,8 @@ def _end_as_by_ctrl_c(config):
             config.add_cleanup(partial(signal.signal, number, signal.SIG_DFL))
 
 
-def _say(config, line):
+def _say(config, text):
+    line = visible(text)
     terminal = config.pluginmanager.get_plugin("terminalreporter")
     capture = config.pluginmanager.get_plugin("capturemanager")
     if terminal is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamworthy.report.text import advice_lines, closing_line, failure_text, summary_lines
+from streamworthy.report.visible import visible
 from streamworthy.verdict import Word
 from tests.face.run import run_of
 
@@ -28,7 +29,7 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(line)
     for line in advice_lines(run.outcomes):
         terminalreporter.write_line(line)
-    for line in run.notes:
+    for line in map(visible, run.notes):
         terminalreporter.write_line(line)
     terminalreporter.write_line("")
     terminalreporter.write_line(closing_line(run.closing, run.scope, run.outcomes), bold=True)

@@ -10,9 +10,9 @@ from streamworthy.criteria.ceiling import percentile, stall_ratio
 from streamworthy.criteria.decode import efficiency, stalls
 from streamworthy.facts.roofs import Roof, RoofFacts
 from streamworthy.verdict import Word
+from tests.selftest.criteria.asked import limit
 from tests.selftest.criteria.test_disturbed import under
 from tests.selftest.engine.records import FAILURE, make_series
-from tests.selftest.engine.run_pool import make_limit
 from tests.selftest.facts.test_cpu_load import LOAD
 
 MIB = 2**20
@@ -28,7 +28,7 @@ RESIDENT = replace(SERIES, samples=tuple(replace(sample, device_bytes=0) for sam
 
 def asked(**values):
     """Make a limit."""
-    return make_limit("decode.x", **values)
+    return limit("decode.x", **values)
 
 
 @pytest.mark.parametrize(("at_least", "word"), [(0.41, Word.FAIL), (0.4, Word.PASS), (0.39, Word.PASS)])

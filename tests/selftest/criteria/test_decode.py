@@ -8,15 +8,10 @@ import pytest
 
 from streamworthy.criteria.decode import answer, cold_rate, warm_rate
 from streamworthy.verdict import Word
+from tests.selftest.criteria.asked import limit
 from tests.selftest.engine.records import ANSWERS, FAILURE, make_series
-from tests.selftest.engine.run_pool import make_limit
 
 _SOUND = make_series(2.0, 2.0, 2.0, 2.0, 2.0)  # 4 tok/s, under a ceiling of 40
-
-
-def limit(**values):
-    """Make a limit of a decode gate."""
-    return make_limit("decode.x", **values)
 
 
 @pytest.mark.parametrize("criterion", [cold_rate, warm_rate])

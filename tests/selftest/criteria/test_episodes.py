@@ -10,10 +10,10 @@ from streamworthy.criteria import decode, first_token, prefill
 from streamworthy.criteria.statistical import QUESTIONS, asked_gates, more_wanted
 from streamworthy.engine.metrics import METRICS
 from streamworthy.verdict import Word
+from tests.selftest.criteria.asked import limit
 from tests.selftest.engine.records import ANSWERS, FAILURE, make_series
-from tests.selftest.engine.run_pool import make_limit
 
-LIMIT = make_limit("first_token.warm", at_most=2.0)
+LIMIT = limit("first_token.warm", at_most=2.0)
 GOOD, BAD = 1.9, 2.1
 LATE = "4 more prompt episodes need about 30.0 s, more than the depth quick has left"
 
@@ -137,9 +137,9 @@ def test_deeper_runs_share_the_error_over_their_gates(gates_count):
 @pytest.mark.parametrize(
     "judged",
     [
-        lambda series: first_token.warm(series, make_limit("x.y", at_most=0.0)),
-        lambda series: prefill.rate(series, make_limit("x.y", at_least=0.0)),
-        lambda series: decode.warm_rate(series, make_limit("x.y", at_least=0.0)),
+        lambda series: first_token.warm(series, limit("x.y", at_most=0.0)),
+        lambda series: prefill.rate(series, limit("x.y", at_least=0.0)),
+        lambda series: decode.warm_rate(series, limit("x.y", at_least=0.0)),
     ],
 )
 def test_a_limit_of_nothing_is_an_error(judged):

@@ -11,7 +11,7 @@ from streamworthy.facts.drives import DriveHealth, HealthFacts
 from streamworthy.probes.health import parse_health_log
 from streamworthy.probes.machine import Machine
 from streamworthy.verdict import Word, soften
-from tests.selftest.criteria.volumes import limit
+from tests.selftest.criteria.asked import limit
 from tests.selftest.probes.folder import captured, changed
 from tests.selftest.probes.health_log import health_log
 

@@ -10,7 +10,7 @@ from streamworthy.criteria import storage
 from streamworthy.facts.drives import DriveLink, LinkFacts, PcieLink
 from streamworthy.probes.machine import Machine
 from streamworthy.verdict import Word
-from tests.selftest.criteria.volumes import limit
+from tests.selftest.criteria.asked import limit
 from tests.selftest.probes.folder import captured, changed
 
 LIMIT = limit("storage.link")

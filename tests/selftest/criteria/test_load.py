@@ -9,8 +9,8 @@ import pytest
 
 from streamworthy.criteria.load import mapped_share, mmap, question
 from streamworthy.verdict import Word
+from tests.selftest.criteria.asked import limit
 from tests.selftest.engine.records import FAILURE, MAPPING, MIB, STATE, make_series
-from tests.selftest.engine.run_pool import make_limit
 
 _SPEED = 200 * MIB / 2.0  # of the sound series: 200 MiB in 2 s
 _SOUND = make_series(2.0, 2.0, 2.0, 2.0, 2.0)
@@ -19,7 +19,7 @@ _SOUND = make_series(2.0, 2.0, 2.0, 2.0, 2.0)
 @pytest.mark.parametrize(("at_most", "word"), [(1.99, Word.FAIL), (2.0, Word.PASS), (2.01, Word.PASS)])
 def test_seconds_at_most(at_most, word):
     """The limit is inclusive."""
-    found = mmap(_SOUND, make_limit("load.mmap", at_most=at_most))
+    found = mmap(_SOUND, limit("load.mmap", at_most=at_most))
 
     assert (found.word, found.value, found.unit) == (word, 2.0, "seconds")
     assert bool(found.cause) is (word is Word.FAIL)
@@ -28,12 +28,12 @@ def test_seconds_at_most(at_most, word):
 @pytest.mark.parametrize(("at_least", "word"), [(_SPEED + 1, Word.FAIL), (_SPEED, Word.PASS), (_SPEED - 1, Word.PASS)])
 def test_bytes_per_second_at_least(at_least, word):
     """The files' bytes over the time."""
-    assert mmap(_SOUND, make_limit("load.mmap", at_least=at_least)).word is word
+    assert mmap(_SOUND, limit("load.mmap", at_least=at_least)).word is word
 
 
 def test_both_bounds_are_shown_and_both_count():
     """One miss is enough."""
-    found = mmap(_SOUND, make_limit("load.mmap", at_most=10.0, at_least=1e12))
+    found = mmap(_SOUND, limit("load.mmap", at_most=10.0, at_least=1e12))
 
     assert found.word is Word.FAIL
     assert found.measured == "2.0 s, 104.9 MB/s"
@@ -46,26 +46,24 @@ def test_both_bounds_are_shown_and_both_count():
 )
 def test_both_bounds_are_one_time(bounds, seconds):
     """The shorter of both; no speed at all is met by any time."""
-    assert question(_SOUND, make_limit("load.mmap", **bounds)).bound == seconds
+    assert question(_SOUND, limit("load.mmap", **bounds)).bound == seconds
 
 
 def test_a_tier_without_a_bound_is_an_error():
     """Unknown is not safe."""
-    found = mmap(_SOUND, make_limit("load.mmap"))
+    found = mmap(_SOUND, limit("load.mmap"))
 
     assert (found.word, found.cause) == (Word.ERROR, "load.mmap: the tier gives neither at_most nor at_least")
 
 
 def test_an_engine_that_failed_is_an_error():
     """No load, no time."""
-    assert mmap(make_series(failure=FAILURE), make_limit("load.mmap", at_most=1.0)).word is Word.ERROR
+    assert mmap(make_series(failure=FAILURE), limit("load.mmap", at_most=1.0)).word is Word.ERROR
 
 
 def share(mapping, at_least=0.98, anonymous_at_most=1.3):
     """Judge a mapping."""
-    return mapped_share(
-        mapping, make_limit("load.mapped_share", at_least=at_least, anonymous_at_most=anonymous_at_most)
-    )
+    return mapped_share(mapping, limit("load.mapped_share", at_least=at_least, anonymous_at_most=anonymous_at_most))
 
 
 @pytest.mark.parametrize(("mapped", "word"), [(97, Word.FAIL), (98, Word.PASS), (99, Word.PASS)])

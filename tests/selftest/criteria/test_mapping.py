@@ -9,7 +9,7 @@ import pytest
 from streamworthy.criteria import storage
 from streamworthy.facts.mapping import MappingFacts, ShardMap, VolumeMaps
 from streamworthy.verdict import Word
-from tests.selftest.criteria.volumes import limit
+from tests.selftest.criteria.asked import limit
 from tests.selftest.gguf.test_kv_cache import PLAN
 
 WELL = ShardMap(path="/data/glm/a.gguf", refused_at="", error="", direct_seconds=0.0002, direct_error="")

@@ -10,7 +10,8 @@ from streamworthy.criteria import storage
 from streamworthy.facts.storage import Allocation
 from streamworthy.units import RATIO, SHARE
 from streamworthy.verdict import Word
-from tests.selftest.criteria.volumes import VOLUME, facts, limit, on
+from tests.selftest.criteria.asked import limit
+from tests.selftest.criteria.volumes import VOLUME, facts, on
 
 OPTIONS = limit("storage.mount_options", prefer=("noatime", "relatime", "nodiratime"))
 FREE = limit("storage.free_space", at_least=1.2)

@@ -9,7 +9,8 @@ import pytest
 from streamworthy.criteria import storage
 from streamworthy.units import SECONDS
 from streamworthy.verdict import Word, verdict
-from tests.selftest.criteria.volumes import NVME, VOLUME, facts, latency, leaf, limit, on
+from tests.selftest.criteria.asked import limit
+from tests.selftest.criteria.volumes import NVME, VOLUME, facts, latency, leaf, on
 
 ROTATIONAL = limit("storage.rotational", random_read_at_most=0.002)
 TRANSPORT = limit("storage.transport", accept=("nvme", "virtual"), random_read_at_most=0.002)

@@ -8,7 +8,8 @@ import pytest
 
 from streamworthy.criteria import storage
 from streamworthy.verdict import Word, verdict
-from tests.selftest.criteria.volumes import MOUNT, VOLUME, facts, limit, on
+from tests.selftest.criteria.asked import limit
+from tests.selftest.criteria.volumes import MOUNT, VOLUME, facts, on
 
 FILESYSTEM = limit("storage.filesystem", accept=("ext4", "xfs"), advise=("btrfs", "zfs", "f2fs"))
 NETWORK = limit("storage.network")

@@ -9,7 +9,7 @@ from streamworthy.probes.allocation import probe_allocation
 from streamworthy.probes.latency import probe_random_read_latency
 from streamworthy.probes.volumes import probe_captured_model, probe_volumes
 from streamworthy.verdict import Word
-from tests.selftest.criteria.volumes import limit
+from tests.selftest.criteria.asked import limit
 from tests.selftest.probes.trees import MACHINES, machine
 
 SOUND = "pass pass pass pass pass pass pass"

@@ -8,7 +8,8 @@ import pytest
 
 from streamworthy.criteria import storage
 from streamworthy.verdict import Word
-from tests.selftest.criteria.volumes import VOLUME, facts, latency, leaf, limit, on
+from tests.selftest.criteria.asked import limit
+from tests.selftest.criteria.volumes import VOLUME, facts, latency, leaf, on
 
 ROTATIONAL = limit("storage.rotational", random_read_at_most=0.002)
 TRANSPORT = limit("storage.transport", accept=("nvme", "virtual"), random_read_at_most=0.002)

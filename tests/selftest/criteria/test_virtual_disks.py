@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from streamworthy.criteria import storage
-from tests.selftest.criteria.volumes import VOLUME, facts, latency, leaf, limit
+from tests.selftest.criteria.asked import limit
+from tests.selftest.criteria.volumes import VOLUME, facts, latency, leaf
 
 ROTATIONAL = limit("storage.rotational", random_read_at_most=0.002)
 TRANSPORT = limit("storage.transport", accept=("nvme", "virtual", "raid"), random_read_at_most=0.002)

@@ -1,10 +1,9 @@
-"""A sound volume, and limits; tests change one thing by name."""
+"""A sound volume; tests change one thing by name."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from streamworthy.criteria.spec import Limit
 from streamworthy.facts.storage import (
     BlockLeaf,
     LatencyFacts,
@@ -85,16 +84,3 @@ def latency(median_seconds=None, *, mount_point="/data", reason="the shards are 
         p99_seconds=median_seconds,
     )
     return LatencyFacts(volumes=(VolumeLatency(mount_point=mount_point, reads=reads, reason="" if reads else reason),))
-
-
-def limit(gate, **values):
-    """Give a required limit."""
-    return Limit(
-        gate=gate,
-        level="require",
-        unknown="error",
-        values=values,
-        reason="a test",
-        basis="",
-        see=f"test.toml [{gate}]",
-    )

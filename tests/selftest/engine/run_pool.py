@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from streamworthy.criteria import decode, first_token, load, prefill
-from streamworthy.criteria.spec import Limit
 from streamworthy.engine.pool import Pool
 from streamworthy.engine.task import ANSWER_PROMPT, EngineTask
 from streamworthy.facts.plan import PLAIN_PLAN
 from streamworthy.sample.reference import load_reference
+from tests.selftest.criteria.asked import limit
 
 _ANSWER_TOKENS = 6  # a token can take seconds here
 
@@ -59,31 +59,18 @@ def make_task(paths, **changes):
     return EngineTask(**(task | changes))
 
 
-def make_limit(gate, **values):
-    """Make a required limit."""
-    return Limit(
-        gate=gate,
-        level="require",
-        unknown="error",
-        values=values,
-        reason="a test",
-        basis="",
-        see="thresholds/test.toml",
-    )
-
-
 def judge_all(pool):
     """Give every performance gate's verdict, by name, under limits that any sound run meets."""
     return {
-        "load.mmap": load.mmap(pool.load, make_limit("load.mmap", at_most=600.0, at_least=1e6)),
-        "first_token.cold": first_token.cold(pool.first_token_cold, make_limit("first_token.cold", at_most=600.0)),
-        "decode.cold_rate": decode.cold_rate(pool.decode_cold, make_limit("decode.cold_rate", at_least=0.01)),
-        "decode.warm_rate": decode.warm_rate(pool.decode_warm, make_limit("decode.warm_rate", at_least=0.01)),
-        "decode.answer": decode.answer(pool.answers, make_limit("decode.answer")),
-        "first_token.warm": first_token.warm(pool.first_token_warm, make_limit("first_token.warm", at_most=600.0)),
-        "prefill.rate": prefill.rate(pool.prefill, make_limit("prefill.rate", at_least=0.01)),
+        "load.mmap": load.mmap(pool.load, limit("load.mmap", at_most=600.0, at_least=1e6)),
+        "first_token.cold": first_token.cold(pool.first_token_cold, limit("first_token.cold", at_most=600.0)),
+        "decode.cold_rate": decode.cold_rate(pool.decode_cold, limit("decode.cold_rate", at_least=0.01)),
+        "decode.warm_rate": decode.warm_rate(pool.decode_warm, limit("decode.warm_rate", at_least=0.01)),
+        "decode.answer": decode.answer(pool.answers, limit("decode.answer")),
+        "first_token.warm": first_token.warm(pool.first_token_warm, limit("first_token.warm", at_most=600.0)),
+        "prefill.rate": prefill.rate(pool.prefill, limit("prefill.rate", at_least=0.01)),
         "load.mapped_share": load.mapped_share(
-            pool.mapping, make_limit("load.mapped_share", at_least=0.98, anonymous_at_most=1.3)
+            pool.mapping, limit("load.mapped_share", at_least=0.98, anonymous_at_most=1.3)
         ),
     }
 

@@ -19,13 +19,14 @@ from dataclasses import replace
 from pathlib import Path
 from streamworthy.criteria import load
 from streamworthy.engine.pool import Pool
-from tests.selftest.engine.run_pool import PLAN, make_limit, make_task
+from tests.selftest.criteria.asked import limit
+from tests.selftest.engine.run_pool import PLAN, make_task
 
 numa, model, scratch = sys.argv[1:]
 task = make_task([Path(model)], plan=replace(PLAN, numa=numa), available_bytes=2**20)
 with Pool(task, scratch=Path(scratch), budget_seconds=600.0, depth="quick", disturb=True, progress=str) as pool:
     found = load.mapped_share(
-        pool.mapping, make_limit("load.mapped_share", at_least=0.98, anonymous_at_most=1.3)
+        pool.mapping, limit("load.mapped_share", at_least=0.98, anonymous_at_most=1.3)
     )
     print(json.dumps([found.word, found.cause, found.evidence]))
 """

@@ -19,8 +19,9 @@ from streamworthy.engine.pool import Pool
 from streamworthy.engine.remedies import INSTALL
 from streamworthy.engine.runner import Engine
 from streamworthy.verdict import Word
+from tests.selftest.criteria.asked import limit
 from tests.selftest.engine.real_model import copy_real_model
-from tests.selftest.engine.run_pool import PLAN, judge_all, make_limit, make_task
+from tests.selftest.engine.run_pool import PLAN, judge_all, make_task
 from tests.selftest.engine.test_runner import is_running
 
 _MAP_AND_WAIT = """
@@ -162,14 +163,14 @@ def test_an_engine_killed_in_the_middle_is_an_error_with_its_log(make_pool):
 
     assert "SIGKILL" in found.failure.message
     assert found.samples == ()
-    assert decode.warm_rate(found, make_limit("decode.warm_rate", at_least=0.1)).word is Word.ERROR
+    assert decode.warm_rate(found, limit("decode.warm_rate", at_least=0.1)).word is Word.ERROR
     assert not is_running(pids[0])
 
 
 def test_a_budget_for_less_than_five_episodes_keeps_the_samples(make_pool):
     """Inconclusive says how long it would take; what was measured is shown."""
     found = make_pool(budget_seconds=4.0, disk_bytes_per_second=1e9).decode_cold
-    verdict = decode.cold_rate(found, make_limit("decode.cold_rate", at_least=0.1))
+    verdict = decode.cold_rate(found, limit("decode.cold_rate", at_least=0.1))
 
     assert verdict.word is Word.INCONCLUSIVE
     assert 1 <= len(verdict.samples) < 5
@@ -187,9 +188,9 @@ def test_repacked_weights_have_no_cold_decode(make_pool):
 def test_a_wrong_answer_leaves_no_speed(make_pool):
     """An answer other than the stored one fails its gate and makes the rate inconclusive."""
     pool = make_pool(answer_reference=(1, 2, 3))
-    rate = decode.warm_rate(pool.decode_warm, make_limit("decode.warm_rate", at_least=0.1))
+    rate = decode.warm_rate(pool.decode_warm, limit("decode.warm_rate", at_least=0.1))
 
-    assert decode.answer(pool.answers, make_limit("decode.answer")).word is Word.FAIL
+    assert decode.answer(pool.answers, limit("decode.answer")).word is Word.FAIL
     assert rate.word is Word.INCONCLUSIVE
     assert rate.cause.startswith("no speed counts without a sound answer: the sample model answers")
 
@@ -199,7 +200,7 @@ def test_weights_copied_to_anonymous_memory_fail(make_pool):
     pool = make_pool(plan=replace(_PLAN, mmap=False))
     mapping = replace(pool.mapping, mmap_asked=True)
 
-    verdict = load.mapped_share(mapping, make_limit("load.mapped_share", at_least=0.98, anonymous_at_most=1.3))
+    verdict = load.mapped_share(mapping, limit("load.mapped_share", at_least=0.98, anonymous_at_most=1.3))
 
     assert verdict.word is Word.FAIL
     assert verdict.measured.startswith("0.0 % mapped, anonymous")

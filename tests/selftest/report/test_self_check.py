@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass, replace
 
 from streamworthy.report.self_check import self_check_lines
+from tests.selftest.criteria.asked import limit
 from tests.selftest.engine.records import make_series
-from tests.selftest.engine.run_pool import make_limit
 
 LIMITS = {
-    "load.mmap": make_limit("load.mmap"),
-    "first_token.warm": make_limit("first_token.warm", at_most=2.0),
-    "prefill.rate": replace(make_limit("prefill.rate", at_least=4.0), level="not_applicable"),
-    "memory.swap_in_use": make_limit("memory.swap_in_use"),
+    "load.mmap": limit("load.mmap"),
+    "first_token.warm": limit("first_token.warm", at_most=2.0),
+    "prefill.rate": replace(limit("prefill.rate", at_least=4.0), level="not_applicable"),
+    "memory.swap_in_use": limit("memory.swap_in_use"),
 }
 
 
