@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from streamworthy.bench.roofs import find_roofs
 from streamworthy.errors import ProbeError
 from streamworthy.facts.bandwidth import BandwidthFacts, NumaFacts, ThreadRates
-from streamworthy.facts.disk import DiskState, ReadRate, SlabReads, SlabSize
+from streamworthy.facts.disk import ReadRate, SlabReads, SlabSize
 from streamworthy.facts.roofs import Roof, RoofFacts
 from streamworthy.facts.tier import Roofs
+from tests.selftest.criteria.disk_reads import STATE
 
 REFERENCE = Roofs(
     disk_bytes_per_second=3e9, memory_bytes_per_second=30e9, prompt_tokens_per_second=3.0, available_bytes=2e10
-)
-STATE = DiskState(
-    refused="",
-    refused_fix=(),
-    doubts=(),
-    devices=("nvme0n1",),
-    scratch="",
-    method="O_DIRECT",
-    reread_ratio=1.0,
-    link_bytes_per_second=None,
-    temperature_celsius=None,
-    disturbers=(),
-    hidden="",
 )
 RATE = ReadRate(
     path="O_DIRECT",
@@ -59,10 +48,7 @@ def slabs(**changes):
     """Make slab reads of one size."""
     state = {name: changes.pop(name) for name in ("refused", "doubts") if name in changes}
     values = {"slab_sizes_bytes": (2**20,), "sizes": (SIZE,), "dense": "", "warm": ""} | changes
-    return SlabReads(
-        **values,
-        state=DiskState(**{name: state.get(name, getattr(STATE, name)) for name in STATE.__dataclass_fields__}),
-    )
+    return SlabReads(**values, state=replace(STATE, **state))
 
 
 class Starved:
