@@ -50,12 +50,12 @@ class Interventions:
         self._progress = progress
         self._rotation = 0
 
-    def run(self) -> tuple[Intervention, ...]:
+    def run(self, rounds: int = ROUNDS) -> tuple[Intervention, ...]:
         """Make each change in each round. Raises EngineError when the engine dies."""
         rates: dict[Change, list[float]] = {change: [] for change in Change}
         reads: dict[Change, list[float]] = {change: [] for change in Change}
         refused: dict[Change, str] = {}
-        for number in range(ROUNDS):
+        for number in range(rounds):
             for change in (each for each in Change if each not in refused):
                 before = self._window()
                 try:
@@ -67,7 +67,7 @@ class Interventions:
                 rates[change].append(after.tokens_per_second / before.tokens_per_second)
                 if before.read_per_token_bytes:
                     reads[change].append(after.read_per_token_bytes / before.read_per_token_bytes)
-                self._progress(f"round {number + 1} of {ROUNDS}, {change}: {rates[change][-1]:.2f} of the speed")
+                self._progress(f"round {number + 1} of {rounds}, {change}: {rates[change][-1]:.2f} of the speed")
         return tuple(
             Intervention(
                 change=change,
