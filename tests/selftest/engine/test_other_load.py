@@ -7,13 +7,13 @@ import os
 import subprocess
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
 from tests.selftest.engine.real_model import copy_real_model
+from tests.selftest.truth.others import REPOSITORY
 
-_RUN_POOL = Path(__file__).with_name("run_pool.py")
+_RUN_POOL = "tests.selftest.engine.run_pool"
 _LOOP = "while True: pass"
 
 pytestmark = [
@@ -36,8 +36,8 @@ def test_two_loops_beside_the_engine_are_seen(tmp_path):
         for loop in loops:
             ended.callback(loop.wait)
             ended.callback(loop.kill)
-        command = [*pin, sys.executable, str(_RUN_POOL), f"--available={2**40}", f"--scratch={tmp_path}", str(model)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+        command = [*pin, sys.executable, "-m", _RUN_POOL, f"--available={2**40}", f"--scratch={tmp_path}", str(model)]
+        done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=600)
     warm = json.loads(done.stdout)["gates"]["decode.warm_rate"]
     evidence = dict(line.split("=", 1) for line in warm["evidence"])
     assert warm["word"] == "pass"
