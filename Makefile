@@ -16,7 +16,7 @@ help:
 	@echo 'make differential  hold the model gates against the real engine on some 800 broken sets, and print the table'
 	@echo 'make filesystems  as root: mount every filesystem there is a tool for, ask every gate of it, and print the table'
 	@echo 'make benchmark  measure the suite itself beside fio, vmtouch and others where they are installed; 4 minutes'
-	@echo 'make truth      make machines of known truth (root), and show whether the suite names each cause; about 6 minutes'
+	@echo 'make truth      make machines of known truth (root), and show whether the suite names each cause; about 11 minutes'
 	@echo 'make lint       ruff and mypy'
 	@echo 'make bundle     pack everything for hosts without compiler or internet, into dist/'
 	@echo 'make clean      remove .venv and tool caches; reports and the kept engine build stay'
