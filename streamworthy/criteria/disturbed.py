@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from streamworthy.criteria.spec import Limit
+    from streamworthy.facts.counters import Counters
     from streamworthy.facts.cpu_load import CpuLoad
     from streamworthy.facts.episode import Sample, Series
 
 _BOTTLENECK = "bottleneck="
+_ROOM_RATIO = 1.05  # page tables, and what the kernel keeps free
 _LOAD_FIX = ("end that process, or wait for it, and run again", "ps aux --sort=-%cpu | head")
 _READER_FIX = ("end that process and run again", "sudo iotop -oP   # who reads")
 _CACHE_FIX = ("close what takes the memory or drops its cache, and run again", "ps aux --sort=-rss | head")
@@ -95,11 +97,18 @@ _CPU, _READER, _CACHE = "cpu", "reader", "cache"
 def _disturbance(series: Series, sample: Sample) -> str:
     counters, resident = sample.counters, series.state == "warm, resident"
     nothing = NEAR_NOTHING_SHARE * series.workload.bytes_per_token * max(1, sample.tokens)
-    if resident and sample.device_bytes > nothing:
+    if sample.device_bytes > nothing and (resident or (series.state == "warm, steady" and _fits(series, counters))):
         return _CACHE
     if counters.cpu and counters.cpu.disturbed:
         return _CPU
     return _READER if counters.others_read and not resident else ""
+
+
+def _fits(series: Series, counters: Counters) -> bool:
+    """Tell whether weights and engine have room in memory together: then somebody keeps the weights out of it."""
+    if counters.anonymous_bytes is None:
+        return False
+    return _ROOM_RATIO * series.workload.file_bytes + counters.anonymous_bytes < series.workload.available_bytes
 
 
 def _tell_load(samples: tuple[Sample, ...]) -> str:

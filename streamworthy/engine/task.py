@@ -56,6 +56,7 @@ class EngineTask:
         """Give what a token takes and what the tier's machine gives it."""
         return Workload(
             file_bytes=self.file_bytes,
+            available_bytes=self.available_bytes,
             bytes_per_token=self.bytes_per_token,
             slab_bytes=self.slab_bytes,
             threads_count=self.threads,

@@ -25,6 +25,7 @@ class Workload:
     """One model under one engine plan, on a machine that just meets the tier."""
 
     file_bytes: int
+    available_bytes: int  # for page cache and engine together, before the engine's start
     bytes_per_token: int  # dense weights and the experts used, all of them cold
     slab_bytes: int | None  # the largest expert of one tensor; None: a dense model
     threads_count: int  # that the engine computes with

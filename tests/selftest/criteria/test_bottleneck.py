@@ -15,6 +15,7 @@ from streamworthy.facts.workload import NOTHING_MEASURED, Workload
 _SLAB = 147_000
 _WORK = Workload(
     file_bytes=1_400 * 10**6,
+    available_bytes=700 * 10**6,
     bytes_per_token=100 * 10**6,
     slab_bytes=_SLAB,
     threads_count=2,

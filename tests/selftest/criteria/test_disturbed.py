@@ -9,7 +9,7 @@ import pytest
 from streamworthy.criteria import decode, first_token, load, prefill
 from streamworthy.verdict import Word
 from tests.selftest.criteria.asked import limit
-from tests.selftest.engine.records import COUNTERS, make_series
+from tests.selftest.engine.records import COUNTERS, MIB, make_series
 from tests.selftest.facts.test_cpu_load import LOAD
 
 CALM = replace(LOAD, others_cores=0.0, wait_share=0.0, busiest=())
@@ -134,3 +134,17 @@ def test_a_competing_reader_and_a_spoiled_cache_leave_a_miss_open():
         "cache disturbed (suspected): in 5 of 5 episodes weights that had been in memory were read again, "
         "40.0 MiB in one of them"
     )
+
+
+@pytest.mark.parametrize(
+    ("available", "word"),
+    [(200 * MIB, Word.FAIL), (270 * MIB, Word.FAIL), (271 * MIB, Word.INCONCLUSIVE), (4 * 2**30, Word.INCONCLUSIVE)],
+)
+def test_weights_that_have_room_and_are_read_all_the_same_were_dropped_by_others(available, word):
+    """200 MiB of weights and 60 MiB of the engine's own: with a little more than that, memory is no bound."""
+    calm = under(*[CALM] * 5)
+    series = replace(calm, workload=replace(calm.workload, available_bytes=available))
+    found = decode.warm_rate(series, limit("x.y", at_least=5.0))
+    assert found.word is word
+    assert found.cause.startswith("cache disturbed") is (word is Word.INCONCLUSIVE)
+    assert decode.cold_rate(replace(series, state="cold"), limit("x.y", at_least=5.0)).word is Word.FAIL

@@ -23,6 +23,7 @@ MIB = 2**20
 
 WORKLOAD = Workload(
     file_bytes=200 * MIB,
+    available_bytes=150 * MIB,
     bytes_per_token=20 * MIB,
     slab_bytes=MIB // 8,
     threads_count=2,
