@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _STEADY_WINDOWS = 3
 _STEADY_RATIO = 1.3  # of the largest to the smallest window: what random routing alone does to 16 tokens
 _MOST_WINDOWS = 12
+_NO_ANSWER: dict[str, Any] = {"ids": (), "text": ""}
 
 
 class WarmSource:
@@ -32,7 +33,7 @@ class WarmSource:
         self._task = task
         self._progress = progress
         self.session = Session(task, start)
-        self._answered = False
+        self._answer = _NO_ANSWER
         self._settled: set[str] = set()
         try:
             self.resident = self._becomes_resident()
@@ -51,14 +52,13 @@ class WarmSource:
         """Run one episode: ``kind`` is "prompt" or "decode". Raises EngineError, StateError when it is not warm."""
         task = self._task
         seen = self._verify()
-        answer: dict[str, Any] = {"ids": (), "text": ""}
+        answer = _NO_ANSWER
         if kind == "prompt":
             phases = prompt_phases(self.session.prompt(number, task.plan.prompt_tokens), "", before=seen, after=None)
         else:
             self.session.prompt(number + 3, self.session.prefix_tokens)
             phases = [make_phase("decode", self.session.decode(task.plan.decode_tokens), before=seen, after=None)]
-            if self.resident or not self._answered:
-                answer, self._answered = self.session.answer(), True
+            answer, self._answer = self.session.answer() if self.resident else self._answer, _NO_ANSWER
         return Episode(
             state=self.state,
             number=number,
@@ -111,6 +111,7 @@ class WarmSource:
             found = self.session.decode(self._task.plan.decode_tokens)
             windows.append(found["device_bytes"] / found["tokens"])
             self._progress(f"warming up, window {len(windows)}: {format_bytes(windows[-1])} read per token")
+        self._answer = self.session.answer()  # once, and not in an episode: its time would be taken for that of each
 
 
 def is_steady(windows: list[float], bytes_per_token: int) -> bool:
