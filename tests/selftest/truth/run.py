@@ -19,7 +19,6 @@ from collections import Counter
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from streamworthy.criteria.confirmed import CONFIRMED
 from streamworthy.units import BYTES
 from tests.selftest.truth.beside import wait_until_quiet
 from tests.selftest.truth.groups import control_group, has_hierarchy
@@ -166,7 +165,7 @@ def main(arguments=None):
     options, rows = ("--disturb",) if asked.disturb else (), []
     if asked.confirm:
         options += ("--depth", "full")
-        machines = [machine for machine in machines if machine.cause in CONFIRMED]
+        machines = [machine for machine in machines if machine.shows]
     for run in runs:
         for row in run_machines(
             asked.scratch,
