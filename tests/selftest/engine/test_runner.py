@@ -83,10 +83,16 @@ def test_a_name_that_is_not_utf_8_is_loaded(model, tmp_path):
         assert load(engine, link)["seconds"] > 0
 
 
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits another process: prlimit(2) is Linux's")
 def test_a_cache_that_does_not_fit_is_a_lack_of_memory(model, tmp_path):
-    """The remedy is a shorter context, and nothing that repacking has to do with."""
-    with Engine(tmp_path) as engine, pytest.raises(EngineDiedError, match="not enough memory for KV") as raised:
-        load(engine, model, context_tokens=2**31 - 256)
+    """The remedy is a shorter context, and nothing that repacking has to do with.
+
+    23 GB of KV, and a limit of the address space: without one a large machine would have the room, or be short of it.
+    """
+    with Engine(tmp_path) as engine:
+        resource.prlimit(engine.pid, resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
+        with pytest.raises(EngineDiedError, match="not enough memory for KV") as raised:
+            load(engine, model, context_tokens=2**20)
 
     assert raised.value.out_of_memory
     assert "lower context_tokens" in raised.value.fix
