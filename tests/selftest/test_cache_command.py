@@ -6,7 +6,6 @@ import contextlib
 import json
 import mmap
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from streamworthy.bench.evict import evict
 from streamworthy.bench.residency import residency
 from tests.selftest.bench.disk_file import make_disk_file
 from tests.selftest.commands import streamworthy
+from tests.selftest.filesystems.mounts import need_root, served
 from tests.selftest.gguf.moe_files import write_shards
 
 MAP_AND_WAIT = """
@@ -177,19 +177,12 @@ def test_a_wrong_option_is_one_line(shards, arguments, message):
     assert err.startswith(f"streamworthy: {message}")
 
 
+@pytest.mark.root
 def test_fuse_is_not_asked(tmp_path, shards):
     """To open a file there drops its pages, so that any answer would be wrong afterwards."""
-    if shutil.which("bindfs") is None:
-        pytest.skip("bindfs is not installed")
-    mount = tmp_path / "mount"
-    mount.mkdir()
-    mounted = subprocess.run(["bindfs", str(shards[0].parent), str(mount)], capture_output=True, check=False)
-    if mounted.returncode:
-        pytest.skip(f"bindfs cannot mount here: {mounted.stderr.decode()}")
-    try:
+    need_root()
+    with served(tmp_path / "mount", "bindfs", "-f", str(shards[0].parent)) as mount:
         code, out, err = streamworthy("cache", "show", mount / shards[0].name)
-    finally:
-        subprocess.run(["umount", str(mount)], check=True)
     assert (code, out) == (2, "")
     assert "lies on FUSE" in err
 

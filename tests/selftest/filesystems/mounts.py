@@ -1,7 +1,7 @@
 """Real filesystems for tests that run as root. Not a test.
 
-Each mount and each loop device is undone by its context manager, and has a guard: a process that undoes it when this
-one is killed. Whatever ends a test, nothing stays.
+Each mount and each loop device is made and undone by a process of its own (keeper.py), whatever ends a test: nothing
+stays.
 """
 
 from __future__ import annotations
@@ -10,17 +10,15 @@ import os
 import shutil
 import signal
 import subprocess
-import time
-from contextlib import ExitStack, contextmanager
+import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from streamworthy.probes.mountinfo import unescape
-
 NEED_TOOLS = "STREAMWORTHY_NEED_TOOLS"  # set where every package was installed: what is missing is then a failure
+ROOT = Path(__file__).parents[3]
 IMAGE_BYTES = 400 * 2**20  # sparse; mkfs.xfs asks for 300 MiB
-_PATIENCE_SECONDS = 10.0
 
 PACKAGES = {
     "mkfs.ext4": "e2fsprogs",
@@ -81,83 +79,41 @@ def run(*command):
 
 
 @contextmanager
+def _kept(way, target, *command):
+    """Have a process of its own do something, and undo it when this one is done with it, interrupted or killed."""
+    need_tool(command[0])
+    keeper = [sys.executable, "-m", "tests.selftest.filesystems.keeper", way, str(target), *command]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    # in a session of its own, for Ctrl-C reaches all of a terminal's
+    with subprocess.Popen(keeper, cwd=ROOT, start_new_session=True, text=True, **pipes) as kept:
+        try:
+            told = kept.stdout.readline().strip()
+            if told:
+                yield told
+        finally:
+            _, said = kept.communicate()
+    problem = f"{' '.join(command)}: {said.strip()}"
+    if not told and ("unknown filesystem type" in said or "permi" in said):
+        pytest.skip(problem)
+    assert kept.returncode == 0, problem
+
+
+@contextmanager
 def mounted(target, *command):
     """Mount with a command that ends, unmount at the end; gives the mount point."""
     target.mkdir(exist_ok=True)
-    before = _count(target)
-    with _guarded("umount", str(target)):
-        try:
-            run(*command, str(target))
-            yield target
-        finally:  # also when the command was interrupted after it had mounted
-            if _count(target) > before:
-                _unmount(target)
-
-
-def _count(target):
-    """Count what is mounted at a place; is_mount() does not see a bind mount within a filesystem."""
-    lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
-    return [unescape(line.split()[4]) for line in lines].count(str(target))
+    with _kept("mount", target, *command, str(target)):
+        yield target
 
 
 @contextmanager
 def served(target, *command):
-    """Mount with a process that stays in the foreground and dies with this one; gives the mount point."""
-    need_tool(command[0])
+    """Mount with a process that stays in the foreground and ends with this one; gives the mount point."""
     if not Path("/dev/fuse").exists():
         pytest.skip("needs FUSE: /dev/fuse is absent")
     target.mkdir(exist_ok=True)
-    with _guarded("umount", str(target)):
-        server = _started(*command, str(target))
-        try:
-            _wait_for(lambda: _count(target) or server.poll() is not None)
-            assert server.poll() is None, f"{' '.join(command)}: ended with {server.returncode}"
-            yield target
-        finally:
-            if _count(target):
-                _unmount(target)
-            _end(server)
-
-
-def _end(server):
-    """Wait for a process that has nothing left to serve; one that has is killed."""
-    try:
-        server.wait(timeout=_PATIENCE_SECONDS)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        server.wait()
-
-
-def _started(*command, **options):
-    # in a session of its own, for Ctrl-C reaches all of a terminal's
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
-    return subprocess.Popen(command, **quiet, **options)
-
-
-@contextmanager
-def _guarded(*command):
-    """Have a command run when this process is killed: its end of a pipe is closed before a line is written.
-
-    What is mounted above has a guard of its own, so it is tried until that one is done.
-    """
-    script = 'read line || for try in $(seq 100); do "$0" "$@" && break; sleep 0.1; done'
-    with _started("sh", "-c", script, *command, stdin=subprocess.PIPE) as guard:
-        try:
-            yield
-        finally:
-            guard.communicate(b"\n")
-
-
-def _unmount(target):
-    """Unmount a place and what an interrupted test left below it."""
-    subprocess.run(["umount", "--recursive", str(target)], check=True)
-
-
-def _wait_for(condition):
-    end = time.monotonic() + _PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
+    with _kept("serve", target, *command, str(target)):
+        yield target
 
 
 def make_image(image, kind, size_bytes=IMAGE_BYTES):
@@ -167,31 +123,25 @@ def make_image(image, kind, size_bytes=IMAGE_BYTES):
     run(*MAKE[kind], str(image))
 
 
-@contextmanager
 def loop_device(image, *, direct=False):
-    """Attach a file to a loop device, which lets it go when its last mount is gone; gives the device's path.
+    """Attach a file to a loop device while this is entered; gives the device's path.
 
     ``direct``: its reads pass the page cache of the file by.
     """
-    device = run("losetup", "--find", "--show", *(["--direct-io=on"] if direct else []), str(image))
-    with _guarded("losetup", "--detach", device):
-        try:
-            yield device
-        finally:  # while it is mounted this only marks it
-            subprocess.run(["losetup", "--detach", device], check=True)
+    options = ["--direct-io=on"] if direct else []
+    return _kept("attach", image, "losetup", "--find", "--show", *options, str(image))
 
 
 @contextmanager
 def image_mounted(image, target, kind, *options, direct=False):
     """Mount a file that holds a filesystem; gives its device and mount point."""
-    with ExitStack() as stack:
-        with loop_device(image, direct=direct) as device:
-            if kind in SERVE:
-                way = served(target, *SERVE[kind], *options, device)
-            else:
-                way = mounted(target, "mount", "-t", kind, *options, device)
-            stack.enter_context(way)
-        yield device, target
+    with loop_device(image, direct=direct) as device:
+        if kind in SERVE:
+            way = served(target, *SERVE[kind], *options, device)
+        else:
+            way = mounted(target, "mount", "-t", kind, *options, device)
+        with way:
+            yield device, target
 
 
 @contextmanager

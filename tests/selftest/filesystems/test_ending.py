@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.selftest.filesystems.mounts import filesystem, mounted, need_root, need_tool, served
+from tests.selftest.filesystems.mounts import MAKE, filesystem, mounted, need_root, need_tool, served
 
 ROOT = Path(__file__).parents[3]
 # what is mounted last in each: on a loop device, over a process that serves it, on a file that a process serves
@@ -77,6 +77,38 @@ def test_an_interrupted_run_leaves_nothing(folder, layout, number):
         finally:
             run.kill()
     wait_until(lambda: not left_of(folder))
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("kind", ["ext4", "ntfs-3g"])
+def test_an_interruption_at_any_moment_leaves_nothing(folder, kind):
+    """Also while it is mounted or unmounted: twenty moments of a whole use."""
+
+    def use():
+        with filesystem(folder, kind):
+            pass
+
+    def end(*_):
+        raise KeyboardInterrupt
+
+    need_tool(MAKE[kind][0])
+    begun = time.monotonic()
+    use()
+    whole_seconds = time.monotonic() - begun
+    before, interrupted = signal.signal(signal.SIGALRM, end), 0
+    try:
+        for moment in range(1, 21):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, whole_seconds * moment / 21)
+                use()
+            except KeyboardInterrupt:
+                interrupted += 1
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            wait_until(lambda: not left_of(folder))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted > 10
 
 
 @pytest.mark.root

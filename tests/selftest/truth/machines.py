@@ -49,7 +49,7 @@ class Setup:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """One row of the table. ``make`` takes a lab and an ExitStack, and gives the setup; the stack undoes it."""
+    """One row of the table. ``make`` takes a lab and an Undo, and gives the setup; the stack undoes it."""
 
     name: str
     cause: str  # "" for a healthy one

@@ -16,7 +16,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from streamworthy.units import BYTES
@@ -26,13 +26,13 @@ from tests.selftest.truth.machines import MACHINES, Lab, Setup
 from tests.selftest.truth.suite import RATE, ask_suite, watched_memory
 from tests.selftest.truth.table import Row, print_end, print_head, print_row, show
 from tests.selftest.truth.tier import ENOUGH, LIMITED, write_tier
+from tests.selftest.truth.undo import ENDINGS, Undo
 from tests.selftest.truth.volume import sample_volume
 
 _TOOLS = ("losetup", "mkfs.ext4", "mount", "setpriv", "taskset")
 _JUDGED = ("-k", "warm_rate or mapped_share")
 _ALL = ("tests/gates/performance",)
 _NO_ALARM = ("pass", "advice", "n/a", "inconclusive")
-_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def lacks():
@@ -46,12 +46,14 @@ def lacks():
 @contextmanager
 def made_lab(scratch, size_bytes, seed, patience_seconds):
     """Make the disk and the sample, and learn what suite and engine take of memory beside the page cache."""
-    with ExitStack() as undo:
+    with Undo() as undo:
         folder = Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="streamworthy-truth-", dir=scratch)))
         wait_until_quiet(patience_seconds)
         lab = Lab(volume=undo.enter_context(sample_volume(folder, size_bytes, seed)), folder=folder, base_bytes=0)
-        with control_group("memory") as group, watched_memory(group) as most:
-            said = ask(lab, Setup(groups=(group,)), {}, (*_JUDGED, "--disturb"))  # a number is wanted
+        with Undo() as learned:
+            group = learned.enter_context(control_group("memory"))
+            with watched_memory(group) as most:  # a thread, which would hear what is blocked while it is undone
+                said = ask(lab, Setup(groups=(group,)), {}, (*_JUDGED, "--disturb"))  # a number is wanted
         assert said.value(RATE), said.output
         yield Lab(volume=lab.volume, folder=folder, base_bytes=most[0]), {RATE: said.value(RATE)}
 
@@ -87,7 +89,7 @@ def run_machines(scratch, size_bytes, seed, machines, *, options, patience_secon
                 continue
             for _ in range(1 + again):
                 wait_until_quiet(patience_seconds)
-                with ExitStack() as undo:
+                with Undo() as undo:
                     said = ask(lab, machine.make(lab, undo), healthy, (*_JUDGED, *options))
                 row = Row(machine=machine, size_bytes=size_bytes, seed=seed, said=said, confirm=confirm)
                 print_row(row)
@@ -119,11 +121,11 @@ def _end_in_order():
     """Let every way of being ended undo what was done to this machine, once."""
 
     def end(number, _):
-        for each in _ENDINGS:
+        for each in ENDINGS:
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt(signal.Signals(number).name)
 
-    for each in _ENDINGS:
+    for each in ENDINGS:
         if each is not signal.SIGHUP or signal.getsignal(each) is not signal.SIG_IGN:  # nohup asks to be left alone
             signal.signal(each, end)
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from streamworthy.bench.evict import evict
 from streamworthy.sample.make import ensure_sample
 from streamworthy.sample.spec import spec_for_size
+from tests.selftest.truth.undo import Undo
 
 _SLACK_BYTES = 96 * 2**20  # inode tables, group descriptors, what ext4 keeps back
 _COMPETITOR_BYTES = 256 * 2**20
@@ -62,7 +63,7 @@ def sample_volume(folder, size_bytes, seed):
     """Make the disk and the sample on it; what was made is undone by what the system says is there, on every exit."""
     spec = spec_for_size(size_bytes, seed=seed)
     image, mount = folder / "disk.image", folder / "disk"
-    with ExitStack() as undo:
+    with Undo() as undo:
         undo.callback(image.unlink, missing_ok=True)
         with image.open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, _image_bytes(size_bytes))
