@@ -124,7 +124,7 @@ def test_a_process_that_serves_files_and_hangs_is_given_up(tmp_path):
 
 def pids_of(point):
     """Find the driver of a FUSE mount by its command line."""
-    return [int(pid) for pid in run("pgrep", "-f", f"bindfs.*{point}").split()]
+    return [int(pid) for pid in run("pgrep", "-f", f"^bindfs.*{point}").split()]
 
 
 @pytest.mark.root
