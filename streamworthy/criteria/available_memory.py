@@ -20,14 +20,18 @@ _WSL_SHARE = 0.96  # of the memory that a WSL guest is given, what its kernel le
 ADD_MEMORY = ("add memory, or choose a smaller tier with --tier",)
 
 
-def wsl_fix(need_bytes: float) -> tuple[str, ...]:
-    """Give the lines that let Windows give a WSL guest what is needed."""
-    gigabytes = math.ceil(need_bytes / 2**30 / _WSL_SHARE)
+def wsl_config(setting: str) -> tuple[str, ...]:
+    """Give the lines that change what Windows gives a WSL guest."""
     return (
         r"in Windows, in %UserProfile%\.wslconfig, each key on its own line: [wsl2]",
-        f"memory={gigabytes}GB",
+        setting,
         "then in Windows: wsl --shutdown",
     )
+
+
+def wsl_fix(need_bytes: float) -> tuple[str, ...]:
+    """Give the lines that let Windows give a WSL guest what is needed."""
+    return wsl_config(f"memory={math.ceil(need_bytes / 2**30 / _WSL_SHARE)}GB")
 
 
 def judge_available(found: int, memory: MemoryFacts, limit: Limit) -> Verdict:

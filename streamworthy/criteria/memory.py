@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.address_limits import judge_address_space
-from streamworthy.criteria.available_memory import ADD_MEMORY, judge_available, wsl_fix
+from streamworthy.criteria.available_memory import ADD_MEMORY, judge_available, wsl_config, wsl_fix
 from streamworthy.criteria.finding import worst
 from streamworthy.criteria.group_limits import raise_limit
 from streamworthy.criteria.memory_holders import why_ballooned
@@ -180,8 +181,12 @@ def swap_size(swap: SwapFacts, limit: Limit) -> Verdict:
     low = limit.values.get("at_least")
     evidence = (f"outside_memory={format_bytes(swap.cushion_bytes)}", f"all={format_bytes(swap.size_bytes)}")
     if low is not None and swap.cushion_bytes < low:
-        return within(swap.cushion_bytes, limit, BYTES, cause=_why_short(swap), fix=_make_swap(low), evidence=evidence)
+        return within(
+            swap.cushion_bytes, limit, BYTES, cause=_why_short(swap), fix=_make_swap(low, swap), evidence=evidence
+        )
     fix = tuple(f"sudo swapoff {shlex.quote(device.path)}" for device in swap.devices)
+    if swap.wsl:
+        fix = wsl_config(f"swap={int(limit.values['at_most'] // 2**30)}GB")
     cause = "so much swap lets weights be written out instead of ending the program that is too large"
     return within(swap.size_bytes, limit, BYTES, cause=cause, fix=fix, evidence=evidence)
 
@@ -194,7 +199,9 @@ def _why_short(swap: SwapFacts) -> str:
     return "swap is too small a cushion against a short peak (OOM killer)"
 
 
-def _make_swap(size_bytes: float) -> tuple[str, ...]:
+def _make_swap(size_bytes: float, swap: SwapFacts) -> tuple[str, ...]:
+    if swap.wsl:
+        return wsl_config(f"swap={math.ceil(size_bytes / 2**30)}GB")
     mib = -(-int(size_bytes) // 2**20)
     return (
         f"sudo dd if=/dev/zero of=/swapfile bs=1M count={mib}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from streamworthy.criteria.available_memory import wsl_config
 from streamworthy.criteria.finding import Finding
 from streamworthy.verdict import Word
 
@@ -20,12 +21,14 @@ def judge_swap(device: SwapDevice, swap: SwapFacts) -> Finding:
     """Judge one swap device by the worst disk beneath it; zram lies in memory and on no disk."""
     measured = _describe(device)
     word, cause = _judge_disks(device, swap)
-    fix = (
+    fix: tuple[str, ...] = (
         f"sudo swapoff {shlex.quote(device.path)}",
         "remove its line from /etc/fstab, or make swap on another flash disk",
     )
     if device.kind == "virtual":
         fix = ("on the host of this container: swapon --show", "on the host: pct set ID --swap 0, or no swap limit")
+    if swap.wsl:
+        fix = wsl_config(r"swapFile=D:\\swap.vhdx  # on a flash disk, or swap=0 for none")
     return Finding(word=word, measured=measured, cause=cause, fix=() if word is Word.PASS else fix)
 
 

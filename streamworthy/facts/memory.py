@@ -134,6 +134,7 @@ class SwapFacts:
     devices: tuple[SwapDevice, ...]
     swappiness: int | None  # 0-200, of this process's control group (version 1) or the system; None: not told
     model_disks: tuple[str, ...] | None  # major:minor of the whole disks under the model; None: no model, or unknown
+    wsl: bool  # swap is then a file of Windows, made anew at each start
 
     @property
     def size_bytes(self) -> int:

@@ -88,7 +88,7 @@ def probe_swap() -> SwapFacts:
         leaves_unknown="macOS tells no device of its swap files through psutil or sysctl",
         network=None,
     )
-    return SwapFacts(devices=(device,) if found.total else (), swappiness=None, model_disks=None)
+    return SwapFacts(devices=(device,) if found.total else (), swappiness=None, model_disks=None, wsl=False)
 
 
 def probe_memlock(*, need_bytes: int, pid: str = "self") -> MemlockFacts:

@@ -16,6 +16,7 @@ from streamworthy.facts.memory import SwapDevice, SwapFacts
 from streamworthy.probes.block import leaves_of
 from streamworthy.probes.cgroup import probe_group_swappiness
 from streamworthy.probes.device_numbers import device_of_name, devices_of_mount
+from streamworthy.probes.host import is_wsl
 from streamworthy.probes.mountinfo import probe_mount_of, probe_mounts, unescape
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def probe_swap(root: Sysroot, *, model_disks: tuple[str, ...] | None) -> SwapFac
         devices=tuple(_probe_device(root, line) for line in parse_swaps(text or "")),
         swappiness=_probe_swappiness(root),
         model_disks=model_disks,
+        wsl=is_wsl(root),
     )
 
 

@@ -31,9 +31,9 @@ DEVICE = replace(SWAP, size_bytes=8 * GIB, used_bytes=64 * 2**20, leaves=(FLASH,
 ZRAM = replace(DEVICE, path="/dev/zram0", kind="zram", leaves=())
 
 
-def swap(*devices, model_disks=("259:7",), swappiness=60):
+def swap(*devices, model_disks=("259:7",), swappiness=60, wsl=False):
     """Make facts of these devices."""
-    return SwapFacts(devices=devices, swappiness=swappiness, model_disks=model_disks)
+    return SwapFacts(devices=devices, swappiness=swappiness, model_disks=model_disks, wsl=wsl)
 
 
 @pytest.mark.parametrize(
@@ -186,4 +186,27 @@ def test_swap_is_emptied_device_by_device():
     assert found.fix[1:] == (
         "sudo swapoff /dev/zram0 && sudo swapon --priority 100 /dev/zram0",
         "sudo swapoff '/my swap' && sudo swapon '/my swap'",
+    )
+
+
+@pytest.mark.parametrize(
+    ("judge", "devices", "bounds", "setting"),
+    [
+        (memory.swap_size, (DEVICE,), {"at_most": 4 * GIB}, "swap=4GB"),
+        (memory.swap_size, (), {"at_least": 2 * GIB}, "swap=2GB"),
+        (
+            memory.swap_location,
+            (replace(DEVICE, leaves=(VIRTUAL,)),),
+            {},
+            r"swapFile=D:\\swap.vhdx  # on a flash disk, or swap=0 for none",
+        ),
+    ],
+)
+def test_under_wsl_swap_is_set_in_windows(judge, devices, bounds, setting):
+    """Its disk is made anew at each start: what is changed in the guest is gone then."""
+    found = judge(swap(*devices, wsl=True), limit(**bounds))
+    assert found.fix == (
+        r"in Windows, in %UserProfile%\.wslconfig, each key on its own line: [wsl2]",
+        setting,
+        "then in Windows: wsl --shutdown",
     )

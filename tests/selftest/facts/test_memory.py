@@ -91,7 +91,6 @@ def test_the_smallest_limit_is_named():
 
 def test_zram_is_swap_but_no_cushion():
     """Its pages stay in memory."""
-    swap = SwapFacts(
-        devices=(SWAP, replace(SWAP, kind="zram", size_bytes=16, used_bytes=1)), swappiness=60, model_disks=None
-    )
+    devices = (SWAP, replace(SWAP, kind="zram", size_bytes=16, used_bytes=1))
+    swap = SwapFacts(devices=devices, swappiness=60, model_disks=None, wsl=False)
     assert (swap.size_bytes, swap.cushion_bytes, swap.used_bytes) == (24, 8, 4)

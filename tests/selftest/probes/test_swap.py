@@ -94,7 +94,7 @@ def test_the_whole_record_of_a_board_with_zram():
         network=None,
     )
     found = probe_swap(captured("board-aarch64"), model_disks=("259:0",))
-    assert found == SwapFacts(devices=(device,), swappiness=100, model_disks=("259:0",))
+    assert found == SwapFacts(devices=(device,), swappiness=100, model_disks=("259:0",), wsl=False)
     assert (found.size_bytes, found.cushion_bytes) == (16372732 * KIB, 0)
 
 
@@ -109,7 +109,7 @@ def test_a_device_that_sysfs_does_not_know_is_unknown(tmp_path, line):
 def test_a_kernel_without_swap_has_none(tmp_path):
     """Neither file is there."""
     root = changed(tmp_path, "laptop-nvme", {"proc/swaps": None, "proc/sys/vm/swappiness": None})
-    assert probe_swap(root, model_disks=None) == SwapFacts(devices=(), swappiness=None, model_disks=None)
+    assert probe_swap(root, model_disks=None) == SwapFacts(devices=(), swappiness=None, model_disks=None, wsl=False)
 
 
 def test_a_version_1_group_has_its_own_swappiness(tmp_path):
