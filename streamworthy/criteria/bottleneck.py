@@ -147,8 +147,8 @@ def _limited_disk(seen: Picture) -> Bottleneck | None:
         reason=f"reads are waited for {format_share(wait)} of the time while the device is busy {format_share(busy)}: "
         f"a limit holds them at {format_rate(seen.read_bytes_per_second)}",
         fix=(
-            "cat /sys/fs/cgroup/$(cut -d: -f3 /proc/self/cgroup | tail -1)/io.max",
-            "cat /sys/fs/cgroup/blkio/blkio.throttle.read_bps_device   # or the cloud disk's plan",
+            "see storage.read_limit: what control groups let be read",
+            "where it names none, the hypervisor or the cloud disk's plan limits the volume",
         ),
     )
 

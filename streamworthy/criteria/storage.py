@@ -14,9 +14,19 @@ from streamworthy.criteria.link import judge_link
 from streamworthy.criteria.mapping import judge_mapping, mapping_evidence
 from streamworthy.criteria.quiet import judge_activity, judge_temperature
 from streamworthy.criteria.read_ahead import LEAST_BYTES, advised_fix, describe_read_ahead
+from streamworthy.criteria.read_limits import judge_read_limits
 from streamworthy.criteria.room import is_sealed, judge_allocation, judge_room, judge_used, rooms_of, used_share_of
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
-from streamworthy.units import BYTES_PER_SECOND, KELVIN, RATIO, SECONDS, SHARE, WORDS, format_bytes, format_seconds
+from streamworthy.units import (
+    BYTES_PER_SECOND,
+    KELVIN,
+    RATIO,
+    SECONDS,
+    SHARE,
+    WORDS,
+    format_bytes,
+    format_seconds,
+)
 from streamworthy.verdict import Verdict, Word, not_applicable, unknown
 
 if TYPE_CHECKING:
@@ -26,7 +36,15 @@ if TYPE_CHECKING:
     from streamworthy.facts.drives import HealthFacts, LinkFacts
     from streamworthy.facts.mapping import MappingFacts
     from streamworthy.facts.plan import EnginePlan
-    from streamworthy.facts.storage import Allocation, LatencyFacts, RandomReads, Volume, VolumeLatency, VolumesFacts
+    from streamworthy.facts.storage import (
+        Allocation,
+        LatencyFacts,
+        RandomReads,
+        ReadLimitFacts,
+        Volume,
+        VolumeLatency,
+        VolumesFacts,
+    )
 
 _ON_THE_HOST = "run on the host itself, or mount a folder of the host that lies on one disk"
 _BASIS = (
@@ -119,6 +137,12 @@ def link(facts: LinkFacts, limit: Limit) -> Verdict:  # noqa: ARG001 - no bounds
         unit=BYTES_PER_SECOND.unit if rates else "",
         evidence=tuple(f"{each.function}={'read' if each.loaded else 'idle'}" for each in facts.links),
     )
+
+
+@bounds(at_least=required(BYTES_PER_SECOND))
+def read_limit(facts: ReadLimitFacts, limit: Limit) -> Verdict:
+    """Judge what control groups let be read from the model's disks; the least decides."""
+    return judge_read_limits(facts, limit, otherwise=_ON_THE_HOST)
 
 
 @bounds(advised_at_most=required(SHARE))

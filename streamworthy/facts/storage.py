@@ -42,6 +42,28 @@ class BlockLeaf:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadLimit:
+    """What a control group lets be read from one device; None: as much as it gives."""
+
+    group: str  # "/docker/0123"
+    file: str  # where it is set: "/sys/fs/cgroup/docker/0123/io.max"
+    device: str  # "nvme0n1"
+    major_minor: str
+    drives_count: int  # of its volume, which may be read at once: 1 where all reads pass this device
+    bytes_per_second: int | None
+    reads_per_second: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadLimitFacts:
+    """Limits of control groups that bind reads of the model's disks."""
+
+    limits: tuple[ReadLimit, ...]
+    devices: tuple[str, ...]  # that were looked for, each once
+    unknown: str  # why not all devices are known; "" when they are
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
     """One file of the model that is there."""
 

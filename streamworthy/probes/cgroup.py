@@ -37,7 +37,7 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Way:
+class Way:
     """Folders from the process's group up to the mount of its hierarchy, below the root of the machine."""
 
     version: int
@@ -96,7 +96,7 @@ def probe_cgroup_memory(root: Sysroot) -> tuple[CgroupMemory, ...]:
 
     ProbeError when this process is in a group whose files cannot be seen: a limit may be there.
     """
-    way = _find_way(root, "memory")
+    way = find_way(root, "memory")
     if way is None:
         return ()
     read = _read_group_v1 if way.version == 1 else _read_group_v2
@@ -105,7 +105,7 @@ def probe_cgroup_memory(root: Sysroot) -> tuple[CgroupMemory, ...]:
 
 def probe_cpu_quota(root: Sysroot) -> float | None:
     """Read the smallest CPU quota on the way to the root, in CPUs; None without one. ProbeError as for memory."""
-    way = _find_way(root, "cpu")
+    way = find_way(root, "cpu")
     if way is None:
         return None
     read = _read_quota_v1 if way.version == 1 else _read_quota_v2
@@ -115,13 +115,17 @@ def probe_cpu_quota(root: Sysroot) -> float | None:
 
 def probe_group_swappiness(root: Sysroot) -> int | None:
     """Read the swappiness of this process's memory group; None where the system's own counts (root, version 2)."""
-    way = _find_way(root, "memory")
+    way = find_way(root, "memory")
     if way is None or way.version != 1 or way.folders[0] == way.top:
         return None
     return _read_amount(root, f"{way.folders[0]}/memory.swappiness")
 
 
-def _find_way(root: Sysroot, controller: str) -> _Way | None:
+def find_way(root: Sysroot, controller: str) -> Way | None:
+    """Find this process's group of a controller by its name in version 1; None where nothing counts it.
+
+    ProbeError when its files cannot be seen.
+    """
     text = root.read_optional(_MEMBERSHIP)
     memberships = parse_memberships(text) if text else ()  # absent: a kernel without control groups
     for membership in sorted(memberships, key=lambda each: each.version):  # a v1 hierarchy takes the controller from v2
@@ -130,7 +134,7 @@ def _find_way(root: Sysroot, controller: str) -> _Way | None:
     return None
 
 
-def _way_of(root: Sysroot, membership: Membership, controller: str) -> _Way:
+def _way_of(root: Sysroot, membership: Membership, controller: str) -> Way:
     if ".." in PurePosixPath(membership.path).parts:
         raise _invisible(membership, "it lies outside this control-group namespace")
     top, inner = _mount_of(root, membership, controller)
@@ -140,7 +144,7 @@ def _way_of(root: Sysroot, membership: Membership, controller: str) -> _Way:
     while parts and not root.names("/".join([top, *parts])):
         parts.pop()  # a container may see its own group at the mount, under its name on the host
     folders = tuple("/".join([top, *parts[:depth]]) for depth in range(len(parts), -1, -1))
-    return _Way(version=membership.version, folders=folders, top=top)
+    return Way(version=membership.version, folders=folders, top=top)
 
 
 def _invisible(membership: Membership, why: str) -> ProbeError:
@@ -176,7 +180,7 @@ def _carries(mount: Mount, membership: Membership, controller: str) -> bool:
     return mount.fstype == "cgroup" and controller in mount.super_options
 
 
-def _accounted(root: Sysroot, way: _Way) -> tuple[str, ...]:
+def _accounted(root: Sysroot, way: Way) -> tuple[str, ...]:
     """Leave out ancestors that do not count their children: version 1 with memory.use_hierarchy 0 (before 5.11)."""
     for depth, folder in enumerate(way.folders[1:], 1):
         if (root.read_optional(f"{folder}/memory.use_hierarchy") or "1").strip() == "0":

@@ -24,6 +24,7 @@ from streamworthy.probes.memory import probe_commit_left, probe_memory
 from streamworthy.probes.pressure import probe_pressure
 from streamworthy.probes.process_limits import probe_address_limits, probe_memlock
 from streamworthy.probes.read_ahead import probe_read_ahead
+from streamworthy.probes.read_limits import probe_read_limits
 from streamworthy.probes.settings import probe_settings
 from streamworthy.probes.swap import probe_swap
 from streamworthy.probes.temperature import probe_temperatures
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from streamworthy.facts.memory import MemlockFacts, MemoryFacts, SwapFacts
     from streamworthy.facts.plan import EnginePlan
     from streamworthy.facts.settings import SettingsFacts
-    from streamworthy.facts.storage import Allocation, LatencyFacts, VolumesFacts
+    from streamworthy.facts.storage import Allocation, LatencyFacts, ReadLimitFacts, VolumesFacts
     from streamworthy.probes.sysroot import Sysroot
 
 _STACK_BYTES = 8 * 2**20  # of a thread, pthread_create(3): the default of RLIMIT_STACK
@@ -170,6 +171,11 @@ class Machine:
     def links(self) -> LinkFacts:
         """The PCIe links of the model's NVMe drives, under load where they are low."""
         return probe_links(self.root, self.volumes)
+
+    @cached_property
+    def read_limits(self) -> ReadLimitFacts:
+        """What control groups let be read from the model's disks."""
+        return probe_read_limits(self.root, self.volumes)
 
     @cached_property
     def health(self) -> HealthFacts:

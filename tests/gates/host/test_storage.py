@@ -34,6 +34,11 @@ def test_link(require, machine, limit):
     require(storage.link(machine.links, limit))
 
 
+def test_read_limit(require, machine, limit):
+    """A limit on a group's reads (docker --device-read-bps, IOReadBandwidthMax=) makes any drive a slow one."""
+    require(storage.read_limit(machine.read_limits, limit))
+
+
 def test_health(require, machine, limit):
     """A drive that runs out of spare blocks loses shards, and one that reports lost data has perhaps lost some."""
     require(storage.health(machine.health, limit))

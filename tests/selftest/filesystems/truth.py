@@ -161,6 +161,7 @@ def _row(line, columns):
     *nouns, _ = columns[1:]
     words = {f"storage.{noun}": word for noun, word in zip(nouns, cells[:-1], strict=True)}
     words["storage.mappable"] = "pass" if cells[-1] == "maps" else "FAIL"
+    words["storage.read_limit"] = "n/a" if words["storage.temperature"] == "n/a" else "pass"
     words |= dict.fromkeys(("storage.link", "storage.health"), words["storage.temperature"])
     exceptions = _LAST_SHARD_MISSING if name == "ext4, ro, a hole" else {}
     return Row(

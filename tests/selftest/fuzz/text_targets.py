@@ -30,6 +30,7 @@ from streamworthy.probes.machine import Machine
 from streamworthy.probes.meminfo import parse_meminfo
 from streamworthy.probes.mountinfo import mount_of, parse_mountinfo
 from streamworthy.probes.overlay import parse_layers
+from streamworthy.probes.read_limits import parse_io_max, parse_throttle
 from streamworthy.probes.settings import mapping_kind, parse_choice, parse_microcode, telling_parameters
 from streamworthy.probes.swap import parse_swappiness, parse_swaps
 from streamworthy.probes.sysroot import Sysroot, _read_refusals
@@ -185,6 +186,8 @@ PARSERS = {
     "amount": lambda text: parse_amount(text, where="memory.max"),
     "stat": lambda text: parse_stat(text, where="memory.stat"),
     "cpu-max": lambda text: parse_cpu_max(text, where="cpu.max"),
+    "io-max": lambda text: parse_io_max(text, where="io.max"),
+    "throttle": lambda text: parse_throttle(text, where="blkio.throttle.read_bps_device"),
     "cpu-list": lambda text: process_limits.parse_cpu_list(text, where="online"),
     "limits": lambda text: process_limits.parse_limit(text, process_limits.LOCKED),
     "status": process_limits.parse_status,

@@ -14,7 +14,7 @@ from tests.selftest.probes.folder import MACHINES, captured, changed
 
 HOST_FACTS = (
     "cpu", "memory", "swap", "memlock", "kernel", "host", "volumes", "governor", "pressure", "temperatures",
-    "mapping", "address_space", "links", "health", "allocation",
+    "mapping", "address_space", "links", "health", "allocation", "read_limits",
 )  # fmt: skip
 PLAN = {
     "context_tokens": 512,
