@@ -7,7 +7,7 @@ PYTEST = .venv/bin/python -m pytest
 ENVIRONMENT = sh deploy/environment.sh
 
 .DEFAULT_GOAL = help
-.PHONY: help qualify test differential filesystems truth venv benchmark lint bundle clean
+.PHONY: help qualify test differential filesystems virtual truth venv benchmark lint bundle clean
 
 help:
 	@echo 'make qualify    judge this machine; options: make qualify ARGS="--model /path/to/model.gguf --tier laptop-32g"'
@@ -15,6 +15,7 @@ help:
 	@echo 'make venv       make or repair .venv only; tries a failed engine build again'
 	@echo 'make differential  hold the model gates against the real engine on some 800 broken sets, and print the table'
 	@echo 'make filesystems  as root: mount every filesystem there is a tool for, ask every gate of it, and print the table'
+	@echo 'make virtual    boot machines with NVMe, RAID, LVM, LUKS, 9p, two memory nodes and control groups, in software (QEMU)'
 	@echo 'make benchmark  measure the suite itself beside fio, vmtouch and others where they are installed; 4 minutes'
 	@echo 'make truth      make machines of known truth (root), and show whether the suite names each cause; about 11 minutes'
 	@echo 'make lint       ruff and mypy'
@@ -43,6 +44,11 @@ truth:
 filesystems:
 	@$(ENVIRONMENT) test
 	@.venv/bin/python -m tests.selftest.filesystems.table $(ARGS)
+
+virtual:
+	@$(ENVIRONMENT) test
+	@.venv/bin/python -m tests.selftest.virtual.kit
+	@$(PYTEST) -rs -m slow tests/selftest/virtual $(ARGS)
 
 benchmark:
 	@$(ENVIRONMENT) test

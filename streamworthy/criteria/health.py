@@ -11,7 +11,7 @@ from streamworthy.verdict import Word
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from streamworthy.facts.drives import DriveHealth, HealthLog
+    from streamworthy.facts.drives import ArrayState, DriveHealth, HealthLog
 
 # NVM Express Base Specification 1.4, figure 194: critical warning bits that speak of what is stored
 _ENDING = {
@@ -44,6 +44,28 @@ def judge_health(drive: DriveHealth, advised_at_most: float) -> Finding:
         word = Word.FAIL if ending else Word.ADVICE
         return Finding(word=word, measured=measured, cause=f"{drive.name} says: {told}", fix=fix)
     return Finding(word=Word.PASS, measured=measured, cause="", fix=())
+
+
+def judge_array(array: ArrayState) -> Finding:
+    """Advise on an array that lacks a member, or is being read by its own kernel."""
+    told = []
+    if array.lacking_count:
+        told.append(
+            f"lacks {array.lacking_count} of its drives: what they held is read from the others, and may be gone with "
+            "the next one"
+        )
+    if array.action not in ("", "idle", "frozen"):
+        told.append(f"is in a {array.action}, which reads its drives meanwhile")
+    measured = f"{array.name} ({array.level}): {'whole' if not told else '; '.join(told).partition(':')[0]}"
+    if not told:
+        return Finding(word=Word.PASS, measured=measured, cause="", fix=())
+    add = (f"sudo mdadm --manage /dev/{array.name} --add /dev/NEW  # a drive for the missing one",)
+    return Finding(
+        word=Word.ADVICE,
+        measured=measured,
+        cause=f"{array.name} ({array.level}) {' and '.join(told)}",
+        fix=(f"cat /proc/mdstat; sudo mdadm --detail /dev/{array.name}", *(add if array.lacking_count else ())),
+    )
 
 
 def _ends(log: HealthLog) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from streamworthy.criteria.disks import judge_medium, judge_transport
 from streamworthy.criteria.filesystems import judge_filesystem, network_findings
 from streamworthy.criteria.finding import Finding, worst
-from streamworthy.criteria.health import judge_health
+from streamworthy.criteria.health import judge_array, judge_health
 from streamworthy.criteria.link import judge_link
 from streamworthy.criteria.mapping import judge_mapping, mapping_evidence
 from streamworthy.criteria.quiet import judge_activity, judge_temperature
@@ -147,16 +147,16 @@ def read_limit(facts: ReadLimitFacts, limit: Limit) -> Verdict:
 
 @bounds(advised_at_most=required(SHARE))
 def health(facts: HealthFacts, limit: Limit) -> Verdict:
-    """Judge what each NVMe drive says of its own health; a drive that is worn beyond ``advised_at_most`` is advised."""
+    """Judge what each NVMe drive says of its own health, with advice beyond ``advised_at_most``, and each md array."""
     if facts.unknown:
         return unknown(f"the drives are not known, nor their health: {facts.unknown}", _ON_THE_HOST)
-    if not facts.drives:
+    if not facts.drives and not facts.arrays:
         asked = ", ".join(facts.others) or "no disk at all"
         return not_applicable(f"only NVMe drives are asked for their health, and below the model is {asked}")
     advised = limit.values["advised_at_most"]
     used = [drive.log.used_share for drive in facts.drives if drive.log is not None]
     return worst(
-        [judge_health(drive, advised) for drive in facts.drives],
+        [*(judge_health(drive, advised) for drive in facts.drives), *map(judge_array, facts.arrays)],
         required=f"no critical state, at most {SHARE.format(advised)} used",
         value=max(used, default=None),
         unit=SHARE.unit if used else "",

@@ -77,9 +77,20 @@ class DriveHealth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArrayState:
+    """A redundant md array below the model."""
+
+    name: str  # "md0"
+    level: str  # "raid5"
+    lacking_count: int  # members that are missing or have failed
+    action: str  # what the kernel does to it: "idle", "resync", "recover", "check", "repair", "reshape"; "" not told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HealthFacts:
-    """The health of all NVMe drives below the model."""
+    """The health of all NVMe drives below the model, and of the arrays that they are in."""
 
     drives: tuple[DriveHealth, ...]
+    arrays: tuple[ArrayState, ...]
     others: tuple[str, ...]  # disks that are not asked: "sda (sata)"
     unknown: str  # why the disks below a volume are not known; empty: they are, or there are none

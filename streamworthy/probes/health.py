@@ -1,7 +1,8 @@
-"""What NVMe drives say of their own health: the SMART / Health Information log page.
+"""What NVMe drives say of their own health, and whether arrays are whole: the SMART / Health Information log page, md.
 
 Source: NVM Express Base Specification 1.4, section 5.14.1.2 (log page 02h, 512 bytes, little-endian), asked with Get
-Log Page (opcode 02h) through NVME_IOCTL_ADMIN_CMD (linux/nvme_ioctl.h), which needs CAP_SYS_ADMIN.
+Log Page (opcode 02h) through NVME_IOCTL_ADMIN_CMD (linux/nvme_ioctl.h), which needs CAP_SYS_ADMIN. Of arrays,
+md/degraded, md/level and md/sync_action in sysfs (Documentation/admin-guide/md.rst).
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import re
 import struct
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from streamworthy.errors import ParseError, ProbeError
-from streamworthy.facts.drives import DriveHealth, HealthFacts, HealthLog
+from streamworthy.facts.drives import ArrayState, DriveHealth, HealthFacts, HealthLog
 from streamworthy.probes.captured import tables, take
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from streamworthy.facts.storage import VolumesFacts
     from streamworthy.probes.sysroot import Sysroot
@@ -42,9 +44,22 @@ def probe_health(root: Sysroot, volumes: VolumesFacts) -> HealthFacts:
     unknown = [volume.leaves_unknown for volume in volumes.volumes if volume.leaves_unknown]
     return HealthFacts(
         drives=tuple(_live(root, name) if root.live else _captured(root, name) for name in real),
+        arrays=tuple(_arrays(root, dict.fromkeys(name for leaf in leaves.values() for name in leaf.chain))),
         others=tuple(f"{leaf.name} ({leaf.transport})" for leaf in leaves.values() if leaf.name not in real),
         unknown="; ".join(dict.fromkeys(unknown)),
     )
+
+
+def _arrays(root: Sysroot, names: Iterable[str]) -> Iterator[ArrayState]:
+    """Give the arrays of these devices that can lack a member: others have no ``degraded``."""
+    for name in names:
+        folder = f"sys/class/block/{name}/md"
+        lacking = (root.read_optional(f"{folder}/degraded") or "").strip()
+        if re.fullmatch(r"[0-9]{1,4}", lacking, re.ASCII):
+            level, action = (
+                (root.read_optional(f"{folder}/{each}") or "").strip() for each in ("level", "sync_action")
+            )
+            yield ArrayState(name=name, level=level, lacking_count=int(lacking), action=action)
 
 
 def _live(root: Sysroot, name: str) -> DriveHealth:

@@ -23,6 +23,7 @@ _HWMON = "sys/class/hwmon"
 _CPU_DRIVERS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")  # Intel, AMD, AMD, Arm boards
 _VIRTUAL = ("virtio", "vmware", "hyperv", "xen", "emulated", "ram", "loop", "nbd", "rbd", "nvme-fabrics", "iscsi", "fc")
 _MILLIDEGREES = re.compile(r"-?[0-9]{1,7}")
+_COLDEST = -100.0  # a drive without a sensor says 0 K
 _UNSET = 65261  # a limit of 65261.85 C is the driver's reading of "none"; so is one of 0
 
 
@@ -83,6 +84,8 @@ def _list(root: Sysroot, folder: str) -> tuple[str, ...]:
 
 def _read(root: Sysroot, folder: str) -> tuple[float | None, float | None, float | None]:
     now = _parse(_text(root, f"{folder}/temp1_input"))
+    if now is not None and now < _COLDEST:
+        return None, None, None
     limits = [_parse(_text(root, f"{folder}/temp1_{name}")) for name in ("max", "crit")]
     warning, critical = (limit if limit is not None and 0 < limit < _UNSET else None for limit in limits)
     return now, warning, critical

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from streamworthy.criteria import storage
-from streamworthy.facts.drives import DriveHealth, HealthFacts
+from streamworthy.facts.drives import ArrayState, DriveHealth, HealthFacts
 from streamworthy.probes.health import parse_health_log
 from streamworthy.probes.machine import Machine
 from streamworthy.verdict import Word, soften
@@ -16,7 +16,7 @@ from tests.selftest.probes.folder import captured, changed
 from tests.selftest.probes.health_log import health_log
 
 LIMIT = limit("storage.health", advised_at_most=0.9)
-NONE = HealthFacts(drives=(), others=(), unknown="")
+NONE = HealthFacts(drives=(), arrays=(), others=(), unknown="")
 
 
 def judge(**log):
@@ -111,3 +111,21 @@ def test_a_captured_machine_is_judged_by_what_its_drive_said(tmp_path, answer, w
     table = f'\n[[health]]\ndisk = "nvme0n1"\n{answer}{rest}' if answer else ""
     root = changed(tmp_path, "laptop-nvme", {"machine.toml": toml + table})
     assert storage.health(Machine(root).health, LIMIT).word is word
+
+
+@pytest.mark.parametrize(
+    ("lacking", "action", "word", "measured", "cause"),
+    [
+        (0, "idle", Word.PASS, "md0 (raid5): whole", ""),
+        (0, "", Word.PASS, "md0 (raid5): whole", ""),
+        (1, "idle", Word.ADVICE, "md0 (raid5): lacks 1 of its drives", "may be gone with the next one"),
+        (0, "check", Word.ADVICE, "md0 (raid5): is in a check, which reads its drives meanwhile", "is in a check"),
+        (1, "recover", Word.ADVICE, "md0 (raid5): lacks 1 of its drives", "and is in a recover"),
+    ],
+)
+def test_an_array_without_a_member_is_advised_on(lacking, action, word, measured, cause):
+    """It answers, more slowly, and the shards can be downloaded again."""
+    array = ArrayState(name="md0", level="raid5", lacking_count=lacking, action=action)
+    found = storage.health(replace(NONE, arrays=(array,)), LIMIT)
+    assert (found.word, found.measured, cause in found.cause) == (word, measured, True), found.cause
+    assert any("mdadm --detail /dev/md0" in line for line in found.fix) == (word is Word.ADVICE)

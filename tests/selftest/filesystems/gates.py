@@ -37,16 +37,16 @@ def limit_of(gate):
     return replace(limit, values={**limit.values, **slow})
 
 
-def gates():
+def gates(modules=MODULES):
     """Give every gate's name and question, as they stand below tests/gates."""
-    for module in MODULES:
+    for module in modules:
         topic = Path(module.__file__).stem.removeprefix("test_")
         for name, function in vars(module).items():
             if name.startswith("test_"):
                 yield f"{topic}.{name.removeprefix('test_')}", function
 
 
-def judge(path, manifest):
+def judge(path, manifest, modules=MODULES):
     """Give each gate's verdict on the model that a path names."""
     model = Subject(path, manifest=manifest, hash_cache=HashCache(None))
     machine = find_machine(Sysroot(), model)
@@ -58,7 +58,7 @@ def judge(path, manifest):
         "bench": SimpleNamespace(disk=disk),
         "settled": lambda look, _judge: look(machine),  # patience with others is tested elsewhere
     }
-    return {gate: _ask(gate, question, offered) for gate, question in gates()}
+    return {gate: _ask(gate, question, offered) for gate, question in gates(modules)}
 
 
 def _ask(gate, question, offered):

@@ -32,7 +32,7 @@ _WITHOUT_SYS = {
     "memory.limit": ("error", "limits of control group"),
     "storage.transport": ("advice", "how the disks are attached is not known"),
     "storage.link": ("advice", "the drives are not known, nor their links"),
-    "storage.read_limit": ("error", "limits of control group"),
+    "storage.read_limit": ("advice", "limits of control group"),
     "storage.health": ("advice", "the drives are not known, nor their health"),
     "storage.quiet": ("error", "the disks below the model are not known"),
     "storage.temperature": ("advice", "the disks below the model are not known"),

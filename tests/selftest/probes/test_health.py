@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamworthy.errors import ParseError, ProbeError
-from streamworthy.facts.drives import DriveHealth, HealthFacts, HealthLog
+from streamworthy.facts.drives import ArrayState, DriveHealth, HealthFacts, HealthLog
 from streamworthy.probes.health import ask_drive, parse_health_log, probe_health
 from streamworthy.probes.machine import Machine
 from streamworthy.probes.sysroot import Sysroot
@@ -79,7 +79,9 @@ def test_a_captured_machine_answers_from_its_file(tmp_path):
     """A log, a reason, and nothing at all."""
     log = "\n".join(["[[health]]", 'disk = "nvme0n1"', *(f"{key} = {value}" for key, value in asdict(HEALTHY).items())])
     found = probe_health(tree(tmp_path / "log", answers=log), facts())
-    assert found == HealthFacts(drives=(DriveHealth(name="nvme0n1", log=HEALTHY, unknown=""),), others=(), unknown="")
+    assert found == HealthFacts(
+        drives=(DriveHealth(name="nvme0n1", log=HEALTHY, unknown=""),), arrays=(), others=(), unknown=""
+    )
     reason = tree(tmp_path / "reason", answers='[[health]]\ndisk = "nvme0n1"\nunknown = "Permission denied"\n')
     assert probe_health(reason, facts()).drives[0].unknown == "Permission denied"
     assert "has no [[health]]" in probe_health(tree(tmp_path / "none"), facts()).drives[0].unknown
@@ -95,3 +97,16 @@ def test_other_disks_are_named_and_not_asked(tmp_path):
 def test_disks_that_are_not_known_have_unknown_health():
     """The reason is that of the volume."""
     assert Machine(captured("docker-model-in-image")).health.unknown
+
+
+def test_an_array_that_can_lack_members_tells_whether_it_does(tmp_path):
+    """RAID 0 and linear have no such file: they end with any member."""
+    files = {
+        "sys/class/block/md0/md/degraded": "1\n",
+        "sys/class/block/md0/md/level": "raid5\n",
+        "sys/class/block/md0/md/sync_action": "recover\n",
+        "sys/class/block/md1/md/level": "raid0\n",
+    }
+    disk = replace(NVME, name="sda", transport="sata", chain=("md0", "md1", "sda"))
+    found = probe_health(tree(tmp_path, files=files), facts(replace(VOLUME, leaves=(disk,))))
+    assert found.arrays == (ArrayState(name="md0", level="raid5", lacking_count=1, action="recover"),)

@@ -110,14 +110,14 @@ def test_groups_that_cannot_be_seen_are_an_error(tmp_path):
 @pytest.mark.skipif(not has_hierarchy("blkio"), reason="needs root and the version 1 blkio hierarchy")
 @pytest.mark.parametrize(
     ("setting", "amount", "found"),
-    [("throttle.read_bps_device", 20 * 10**6, [20 * 10**6, None]), ("throttle.read_iops_device", 200, [None, 200])],
+    [("throttle.read_bps_device", 2 * 10**6, [2 * 10**6, None]), ("throttle.read_iops_device", 2, [None, 2])],
 )
 def test_a_real_limit_is_found_and_does_bind(tmp_path, setting, amount, found):
     """Of the loop device that holds a file, read with and without; in version 1 a parent's limit does not bind."""
     need_root()
     with filesystem(tmp_path, "ext4", direct=True) as (device, disk):
         path = disk / "model.gguf"
-        path.write_bytes(b"GGUF" + bytes(40 * 2**20))
+        path.write_bytes(b"GGUF" + bytes(10 * 2**20))
         name = device.removeprefix("/dev/")
         with open(f"/sys/block/{name}/dev") as file:  # noqa: PTH123 - one word
             number = file.read().strip()
@@ -131,12 +131,11 @@ def test_a_real_limit_is_found_and_does_bind(tmp_path, setting, amount, found):
                 below = read_in(inner, path)
             finally:
                 inner.rmdir()
-    most = amount if found[0] else amount * 2**20  # a request of a loop device is at most so large
+    most = amount if found[0] else amount * 2**21  # more than a request of a loop device holds
     assert free[:-1] == below[:-1] == []
     assert held[0][1:] == [name, *found]
-    assert held[-1] < 1.3 * most
-    assert free[-1] > 1.5 * held[-1]
-    assert below[-1] > 1.5 * held[-1]
+    assert held[-1] < 1.5 * most
+    assert below[-1] > 1.5 * most
 
 
 def read_in(group, path):

@@ -38,10 +38,11 @@ def test_a_drive_tells_its_temperature_and_limits(tmp_path):
         ("temp1_max", "", "warning_celsius"),
         ("temp1_crit", "hot", "critical_celsius"),
         ("temp1_input", "", "celsius"),
+        ("temp1_input", "-273150", "celsius"),
     ],
 )
 def test_a_limit_that_the_drive_does_not_set_is_none(tmp_path, name, text, field):
-    """The driver writes 65261.85 C, or nothing."""
+    """The driver writes 65261.85 C, 0 K, or nothing."""
     files = NVME | {f"sys/block/nvme0n1/device/hwmon3/{name}": f"{text}\n"}
     (drive,) = probe(tree(tmp_path, files=files), LEAF).drives
     assert getattr(drive, field) is None
