@@ -14,7 +14,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.zh-CN.md")
 TARGETS = (
-    "help", "qualify", "test", "venv", "differential", "filesystems", "virtual", "benchmark", "truth", "lint", "bundle", "clean"
+    "help", "qualify", "test", "venv", "differential", "filesystems", "virtual", "benchmark", "truth", "lint", "bundle",
+    "clean",
 )  # fmt: skip
 SHORT = 200
 
