@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streamworthy.criteria.available_memory import wsl_fix
+from streamworthy.criteria.wsl import give_memory
 from streamworthy.errors import UsageError
 from streamworthy.units import format_bytes
 
@@ -46,7 +46,7 @@ def applying_fix(tier: Tier, facts: ApplicabilityFacts) -> str:
     least = [each.memory_total_at_least_bytes or 0 for each in tier.applies]
     need = min(least, default=0)
     if facts.wsl and facts.memory_total_bytes < need:
-        return "\n".join((*wsl_fix(need), "or leave --tier out to see every tier"))
+        return "\n".join((*give_memory(need), "or leave --tier out to see every tier"))
     return "leave --tier out to see every tier"
 
 

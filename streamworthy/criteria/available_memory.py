@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.group_limits import raise_limit
 from streamworthy.criteria.memory_holders import held_evidence, shrink_arc, why_bound, why_held
 from streamworthy.criteria.spec import within
+from streamworthy.criteria.wsl import give_memory
 from streamworthy.units import BYTES, format_bytes
 from streamworthy.verdict import Verdict, Word
 
@@ -16,22 +16,7 @@ if TYPE_CHECKING:
     from streamworthy.criteria.spec import Limit
     from streamworthy.facts.memory import MemoryFacts
 
-_WSL_SHARE = 0.96  # of the memory that a WSL guest is given, what its kernel leaves as MemTotal
 ADD_MEMORY = ("add memory, or choose a smaller tier with --tier",)
-
-
-def wsl_config(setting: str) -> tuple[str, ...]:
-    """Give the lines that change what Windows gives a WSL guest."""
-    return (
-        r"in Windows, in %UserProfile%\.wslconfig, each key on its own line: [wsl2]",
-        setting,
-        "then in Windows: wsl --shutdown",
-    )
-
-
-def wsl_fix(need_bytes: float) -> tuple[str, ...]:
-    """Give the lines that let Windows give a WSL guest what is needed."""
-    return wsl_config(f"memory={math.ceil(need_bytes / 2**30 / _WSL_SHARE)}GB")
 
 
 def judge_available(found: int, memory: MemoryFacts, limit: Limit) -> Verdict:
@@ -58,7 +43,7 @@ def _why_little(found: int, memory: MemoryFacts, limit: Limit) -> tuple[str, tup
         return cause, raise_limit(memory.tightest_group, need)
     if memory.total_bytes < need:
         cause = f"the machine has only {format_bytes(memory.total_bytes)} in all"
-        return cause, wsl_fix(need) if memory.wsl else ADD_MEMORY
+        return cause, give_memory(need) if memory.wsl else ADD_MEMORY
     return why_held(memory, int(need) - found)
 
 

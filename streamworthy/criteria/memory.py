@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamworthy.criteria.address_limits import judge_address_space
-from streamworthy.criteria.available_memory import ADD_MEMORY, judge_available, wsl_config, wsl_fix
+from streamworthy.criteria.available_memory import ADD_MEMORY, judge_available
 from streamworthy.criteria.finding import worst
 from streamworthy.criteria.group_limits import raise_limit
 from streamworthy.criteria.memory_holders import why_ballooned
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
 from streamworthy.criteria.swap_disks import emptying, judge_swap
+from streamworthy.criteria.wsl import configure, give_memory
 from streamworthy.units import BYTES, COUNT, format_bytes
 from streamworthy.verdict import Verdict, Word, not_applicable, unknown, verdict
 
@@ -31,7 +32,7 @@ def total(memory: MemoryFacts, limit: Limit) -> Verdict:
     cause, fix = why_ballooned(memory, lacking) or ("this machine has less memory than the tier's class", ADD_MEMORY)
     if memory.wsl:
         cause = "Windows gives this WSL guest only a part of its memory, by default half"
-        fix = wsl_fix(limit.values["at_least"])
+        fix = give_memory(limit.values["at_least"])
     return within(memory.total_bytes, limit, BYTES, cause=cause, fix=fix)
 
 
@@ -186,7 +187,7 @@ def swap_size(swap: SwapFacts, limit: Limit) -> Verdict:
         )
     fix = tuple(f"sudo swapoff {shlex.quote(device.path)}" for device in swap.devices)
     if swap.wsl:
-        fix = wsl_config(f"swap={int(limit.values['at_most'] // 2**30)}GB")
+        fix = configure(f"swap={int(limit.values['at_most'] // 2**30)}GB")
     cause = "so much swap lets weights be written out instead of ending the program that is too large"
     return within(swap.size_bytes, limit, BYTES, cause=cause, fix=fix, evidence=evidence)
 
@@ -201,7 +202,7 @@ def _why_short(swap: SwapFacts) -> str:
 
 def _make_swap(size_bytes: float, swap: SwapFacts) -> tuple[str, ...]:
     if swap.wsl:
-        return wsl_config(f"swap={math.ceil(size_bytes / 2**30)}GB")
+        return configure(f"swap={math.ceil(size_bytes / 2**30)}GB")
     mib = -(-int(size_bytes) // 2**20)
     return (
         f"sudo dd if=/dev/zero of=/swapfile bs=1M count={mib}",

@@ -17,16 +17,7 @@ from streamworthy.criteria.read_ahead import LEAST_BYTES, advised_fix, describe_
 from streamworthy.criteria.read_limits import judge_read_limits
 from streamworthy.criteria.room import is_sealed, judge_allocation, judge_room, judge_used, rooms_of, used_share_of
 from streamworthy.criteria.spec import bounds, format_required, optional, required, within
-from streamworthy.units import (
-    BYTES_PER_SECOND,
-    KELVIN,
-    RATIO,
-    SECONDS,
-    SHARE,
-    WORDS,
-    format_bytes,
-    format_seconds,
-)
+from streamworthy.units import BYTES_PER_SECOND, KELVIN, RATIO, SECONDS, SHARE, WORDS, format_bytes, format_seconds
 from streamworthy.verdict import Verdict, Word, not_applicable, unknown
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from streamworthy.criteria.available_memory import wsl_config
 from streamworthy.criteria.finding import Finding
+from streamworthy.criteria.wsl import configure
 from streamworthy.verdict import Word
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def judge_swap(device: SwapDevice, swap: SwapFacts) -> Finding:
     if device.kind == "virtual":
         fix = ("on the host of this container: swapon --show", "on the host: pct set ID --swap 0, or no swap limit")
     if swap.wsl:
-        fix = wsl_config(r"swapFile=D:\\swap.vhdx  # on a flash disk, or swap=0 for none")
+        fix = configure("swap=0")
     return Finding(word=word, measured=measured, cause=cause, fix=() if word is Word.PASS else fix)
 
 
