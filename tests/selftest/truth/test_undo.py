@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 
@@ -13,6 +15,20 @@ from tests.selftest.truth.others import REPOSITORY
 from tests.selftest.truth.undo import ENDINGS, Undo
 
 
+@pytest.fixture(params=[False, True], ids=["alone", "beside a thread"])
+def beside(request):
+    """Another thread, to which a signal may be delivered."""
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait)
+    if request.param:
+        thread.start()
+    yield
+    ended.set()
+    if request.param:
+        thread.join()
+
+
+@pytest.mark.usefixtures("beside")
 @pytest.mark.parametrize("number", ENDINGS)
 def test_an_interruption_is_heard_after_the_undoing(number):
     """All is undone, the processes that undo are spared, and then it is raised."""
@@ -21,6 +37,7 @@ def test_an_interruption_is_heard_after_the_undoing(number):
     def undo():
         subprocess.run(["sh", "-c", f"kill -{number.value} $$"], check=True)
         os.kill(os.getpid(), number)
+        time.sleep(0.1)  # for whichever thread takes it
         undone.append(number)
 
     before = signal.signal(number, signal.default_int_handler)

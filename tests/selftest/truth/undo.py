@@ -19,9 +19,15 @@ class Undo(ExitStack):
 
     def __exit__(self, *error):
         """Undo; the processes started for it are left alone, too, as they inherit what is blocked."""
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
+        before, heard = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS), []
+        # another thread blocks nothing, and what it takes is handled in this one
+        handlers = {each: signal.signal(each, lambda number, _: heard.append(number)) for each in ENDINGS}
         try:
             return super().__exit__(*error)
         finally:
             atexit.unregister(self.close)
+            for each, handler in handlers.items():
+                signal.signal(each, handler)
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            for number in heard:
+                signal.raise_signal(number)
