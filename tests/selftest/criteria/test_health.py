@@ -129,3 +129,9 @@ def test_an_array_without_a_member_is_advised_on(lacking, action, word, measured
     found = storage.health(replace(NONE, arrays=(array,)), LIMIT)
     assert (found.word, found.measured, cause in found.cause) == (word, measured, True), found.cause
     assert any("mdadm --detail /dev/md0" in line for line in found.fix) == (word is Word.ADVICE)
+
+
+def test_a_real_array_that_lacks_a_drive_is_seen():
+    """As a kernel told it."""
+    found = storage.health(Machine(captured("vm-raid5-degraded")).health, LIMIT)
+    assert (found.word, found.measured) == (Word.ADVICE, "md0 (raid5): lacks 1 of its drives")

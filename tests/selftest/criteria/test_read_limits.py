@@ -8,8 +8,10 @@ import pytest
 
 from streamworthy.criteria import storage
 from streamworthy.facts.storage import ReadLimit, ReadLimitFacts
+from streamworthy.probes.machine import Machine
 from streamworthy.verdict import Word
 from tests.selftest.criteria.asked import limit
+from tests.selftest.probes.folder import captured
 
 LIMIT = limit("storage.read_limit", at_least=3e9)
 HELD = ReadLimit(
@@ -113,3 +115,10 @@ def test_unknown_disks_are_not_called_free():
 def test_where_no_block_device_is_there_is_nothing_to_limit():
     """tmpfs, FUSE, the network."""
     assert judge(devices=()).word is Word.NOT_APPLICABLE
+
+
+def test_a_real_limit_of_a_parent_is_seen():
+    """As a kernel told it."""
+    found = storage.read_limit(Machine(captured("vm-read-limit")).read_limits, LIMIT)
+    assert (found.word, found.value) == (Word.FAIL, 104857600)
+    assert found.cause.startswith("control group /build lets 104.9 MB/s be read from nvme")

@@ -71,6 +71,9 @@ WORDS = {  # filesystem, network, rotational, transport, mount_options, free_spa
     "server-zfs-cache-full": SOUND,
     "vm-balloon": SOUND,
     "vm-bhyve-nvme": SOUND,
+    "vm-lvm-cached": SOUND,
+    "vm-raid5-degraded": SOUND,
+    "vm-read-limit": SOUND,
     "workstation-bcachefs-tiers": "FAIL pass FAIL FAIL pass pass pass",
 }
 

@@ -86,6 +86,9 @@ EXPECTED = {
     "server-zfs-cache-full": ("laptop-64g", "PARTIAL", 0, set(), set()),
     "vm-balloon": ("laptop-32g", "NOT QUALIFIED", 1, {"memory.available"}, set()),
     "vm-bhyve-nvme": ("laptop-32g", "PARTIAL", 0, set(), set()),
+    "vm-lvm-cached": ("fits-in-ram", "PARTIAL", 0, set(), set()),
+    "vm-raid5-degraded": ("fits-in-ram", "PARTIAL", 0, set(), set()),
+    "vm-read-limit": ("fits-in-ram", "PARTIAL", 0, set(), set()),
     "workstation-bcachefs-tiers": (
         "laptop-64g", "NOT QUALIFIED", 1, {"storage.filesystem", "storage.rotational", "storage.transport"}, set(),
     ),
