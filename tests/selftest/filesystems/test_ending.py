@@ -66,7 +66,8 @@ def folder():
 def test_an_interrupted_run_leaves_nothing(folder, layout, number):
     """Ended while the filesystem is mounted, by a signal that can be heeded or by one that cannot."""
     test = f"tests/selftest/filesystems/test_filesystems.py::test_each_gate_tells_the_truth[{layout}]"
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "root", test]
+    heeded = ["env", f"--default-signal={number}"] if number != "SIGKILL" else []  # nohup has what it starts ignore it
+    command = [*heeded, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "root", test]
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR": str(folder)}
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL) as run:
         try:
