@@ -38,7 +38,7 @@ def judge_read_limits(facts: ReadLimitFacts, limit: Limit, *, otherwise: str) ->
 
 
 def _let_through(limit: ReadLimit) -> float:
-    """Give bytes a second of the whole volume; where reads are counted, each is taken to be as large as they get."""
+    """Give bytes a second of the whole volume; where reads are counted, each is taken to be as large as a fault's."""
     by_count = math.inf if limit.reads_per_second is None else limit.reads_per_second * _REQUEST_BYTES
     by_size = math.inf if limit.bytes_per_second is None else limit.bytes_per_second
     return float(min(by_count, by_size) * limit.drives_count)

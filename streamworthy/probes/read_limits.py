@@ -58,8 +58,11 @@ def probe_read_limits(root: Sysroot, volumes: VolumesFacts) -> ReadLimitFacts:
     """Look for limits on each device below the model. ProbeError when this process's groups cannot be seen."""
     names: dict[str, tuple[str, int]] = {}
     for volume in volumes.volumes:
-        names |= _devices_of(root, volume)
+        for number, (name, count) in _devices_of(root, volume).items():
+            names[number] = (name, min(count, names.get(number, (name, count))[1]))  # shared by volumes: the fewest
     unknown = [volume.leaves_unknown for volume in volumes.volumes if volume.leaves_unknown]
+    if "" in names:
+        unknown.append(f"/sys/class/block/{names[''][0]}/dev is not told")
     way = find_way(root, "blkio")
     return ReadLimitFacts(
         limits=tuple(_limits(root, way, names)) if way is not None else (),

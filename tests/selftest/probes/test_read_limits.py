@@ -88,6 +88,17 @@ def test_a_parent_group_binds_in_version_2(tmp_path):
     )
 
 
+def test_a_device_without_a_number_is_not_called_free(tmp_path):
+    """A limit on it could not be told from one on another device."""
+    root = captured("container-memory-limit")
+    name = next(leaf.chain[0] for volume in Machine(root).volumes.volumes for leaf in volume.leaves)
+    place = root.resolve(f"sys/class/block/{name}/dev")
+    machine = Machine(changed(tmp_path, "container-memory-limit", {}))
+    assert machine.volumes
+    (tmp_path / "container-memory-limit" / place).unlink()
+    assert machine.read_limits.unknown == f"/sys/class/block/{name}/dev is not told"
+
+
 def test_another_disk_s_limit_does_not_bind(tmp_path):
     """Nor one of writes alone."""
     files = {"sys/fs/cgroup/io.max": "1:2 rbps=1 wbps=1 riops=1 wiops=1\n"}

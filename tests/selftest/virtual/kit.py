@@ -123,7 +123,7 @@ def make_kit(target):
         work, root = Path(scratch), Path(scratch) / "root"
         found = _KERNEL.search(_run("apt-cache", "depends", "linux-image-amd64", folder=work))
         if found is None:
-            raise ProbeError("apt-cache: linux-image-amd64 is not known", fix="sudo apt-get update")
+            raise ProbeError("apt-cache does not know linux-image-amd64")
         _run("apt-get", "download", "-qq", found[1], *_TOOLS, folder=work)
         for package in work.glob("*.deb"):
             _run("dpkg-deb", "--extract", str(package), str(root), folder=work)
@@ -154,7 +154,9 @@ def main():
     try:
         make_kit(kit_folder())
     except (ProbeError, subprocess.CalledProcessError) as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(
+            f"a kernel for virtual machines was not unpacked: {error}\nfix: sudo apt-get update, and again\n"
+        )
         return 1
     return 0
 
